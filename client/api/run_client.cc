@@ -302,9 +302,7 @@ StatusOr<v1::Checkpoint> RunClient::PinCheckpoint(const std::string& run, int64_
                                     });
 }
 
-StatusOr<v1::DiskUsageResponse> RunClient::DiskUsage(const std::string& run_namespace) {
-  v1::DiskUsageRequest request;
-  request.set_namespace_(run_namespace);
+StatusOr<v1::DiskUsageResponse> RunClient::DiskUsage(const v1::DiskUsageRequest& request) {
   return AskStorage<v1::DiskUsageResponse>(
       "DiskUsage", request, [&](grpc::ClientContext& context, v1::DiskUsageResponse& response) {
         return storage_->DiskUsage(&context, request, &response);
@@ -444,6 +442,31 @@ Status RunClient::Metrics(v1::MetricsRequest request, const Consumer<v1::MetricP
       });
 }
 
+StatusOr<std::vector<v1::Run>> RunClient::Lineage(const std::string& run) {
+  v1::LineageRequest request;
+  request.set_run(run);
+  RETURN_IF_ERROR(CheckTexts(request));
+  std::vector<v1::Run> runs;
+  // The stream is not followed, so a reopened one begins anew.
+  const auto open = [&](grpc::ClientContext& context) {
+    runs.clear();
+    return stub_->Lineage(&context, request);
+  };
+  const Status status =
+      Stream<v1::LineageResponse>("Lineage", open, [&](const v1::LineageResponse& response) {
+        runs.push_back(response.run());
+        return true;
+      });
+  if (status.code() == StatusCode::kUnimplemented) return IsOlder("a lineage");
+  RETURN_IF_ERROR(status);
+  return runs;
+}
+
+Status RunClient::IsOlder(const char* what) const {
+  return FailedPrecondition("the coordinator at {} is older than this gpctl and cannot send {}",
+                            options_.address, what);
+}
+
 StatusOr<std::vector<v1::CurvePoints>> RunClient::Curves(const v1::CurvesRequest& request) {
   RETURN_IF_ERROR(CheckTexts(request));
   std::vector<v1::CurvePoints> curves;
@@ -459,10 +482,7 @@ StatusOr<std::vector<v1::CurvePoints>> RunClient::Curves(const v1::CurvesRequest
     }
     return true;
   });
-  if (status.code() == StatusCode::kUnimplemented) {
-    return FailedPrecondition(
-        "the coordinator at {} is older than this gpctl and cannot send curves", options_.address);
-  }
+  if (status.code() == StatusCode::kUnimplemented) return IsOlder("curves");
   RETURN_IF_ERROR(status);
   return curves;
 }

@@ -79,7 +79,7 @@ class RunClient {
   StatusOr<v1::DeleteRunResponse> DeleteRun(v1::DeleteRunRequest request);
   StatusOr<v1::PruneCheckpointsResponse> PruneCheckpoints(v1::PruneCheckpointsRequest request);
   StatusOr<v1::Checkpoint> PinCheckpoint(const std::string& run, int64_t step, bool pinned);
-  StatusOr<v1::DiskUsageResponse> DiskUsage(const std::string& run_namespace);
+  StatusOr<v1::DiskUsageResponse> DiskUsage(const v1::DiskUsageRequest& request);
   StatusOr<v1::NodesResponse> Nodes();
   StatusOr<v1::VersionResponse> Version();
   // Take a node, named by name or id, out of use and bring it back; they return the node as it is
@@ -97,12 +97,19 @@ class RunClient {
   Status Events(v1::EventsRequest request, const Consumer<v1::RunEvent>& consumer);
   Status Metrics(v1::MetricsRequest request, const Consumer<v1::MetricPoint>& consumer);
 
+  // The runs that are connected with this one by forks, the oldest first, with their run files.
+  // FailedPrecondition when the coordinator does not have this method yet.
+  StatusOr<std::vector<v1::Run>> Lineage(const std::string& run);
+
   // All points of each requested field, in the order of the fields. A field without points has an
   // empty message. FailedPrecondition when the coordinator does not have this method yet.
   StatusOr<std::vector<v1::CurvePoints>> Curves(const v1::CurvesRequest& request);
 
  private:
   class Outage;
+
+  // FailedPrecondition: the coordinator does not have a method yet.
+  Status IsOlder(const char* what) const;
 
   template <typename Call>
   Status Retry(const std::string& method, const Call& call) {

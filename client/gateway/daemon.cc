@@ -25,6 +25,7 @@
 #include "http/tls_context.h"
 #include "rpc/grpc_log.h"
 #include "rpc/listen_address.h"
+#include "rpc/status.h"
 #include "rpc/tls.h"
 #include "rpc/token.h"
 
@@ -154,9 +155,7 @@ Status WhyNotServed(const v1::Run& run, size_t sealed) {
 // If the coordinator knows more of a missing run than that it does not exist, its text: who deleted
 // it, and when. OK otherwise.
 Status WhyMissing(const Status& missing) {
-  const bool is_deleted = missing.code() == StatusCode::kNotFound &&
-                          Message(missing).find("was deleted") != std::string::npos;
-  return is_deleted ? NotFound("{}", Message(missing)) : OkStatus();
+  return rpc::ReasonOf(missing) == rpc::kRunDeleted ? NotFound("{}", Message(missing)) : OkStatus();
 }
 
 // The objects that live in the event loop.

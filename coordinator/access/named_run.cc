@@ -3,6 +3,7 @@
 #include <fmt/chrono.h>
 
 #include "coordinator/state/run_reference.h"
+#include "rpc/status.h"
 
 namespace gp::coordinator {
 
@@ -24,7 +25,9 @@ StatusOr<std::shared_ptr<const Run>> FindNamedRun(AdmittedCall& access, const Cl
   auto run = ResolveRun(cluster, reference, sees);
   if (run.status().code() == StatusCode::kNotFound) {
     const auto deleted = FindNamedDeletedRun(access, cluster, reference);
-    if (deleted != nullptr) return NotFound("{}", DeletionText(*deleted));
+    if (deleted != nullptr) {
+      return rpc::WithReason(NotFound("{}", DeletionText(*deleted)), rpc::kRunDeleted);
+    }
   }
   RETURN_IF_ERROR(run.status());
   access.Describe(NamespaceOf(**run) + "/" + (*run)->id.value());

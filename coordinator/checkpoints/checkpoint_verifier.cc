@@ -87,13 +87,16 @@ void CheckpointVerifier::Restore(const RunId& run, int64_t step, Request request
 
 bool CheckpointVerifier::Begin(const RunId& run, int64_t step, const std::string& request_id) {
   MutexLock lock(mutex_);
-  const auto [restoring, first] = restoring_.try_emplace({run, step}, request_id);
-  return first || restoring->second == request_id;
+  Restoring& restoring = restoring_.try_emplace({run, step}, Restoring{request_id}).first->second;
+  if (restoring.request_id != request_id) return false;
+  ++restoring.calls;
+  return true;
 }
 
 void CheckpointVerifier::End(const RunId& run, int64_t step) {
   MutexLock lock(mutex_);
-  restoring_.erase({run, step});
+  const auto restoring = restoring_.find({run, step});
+  if (--restoring->second.calls == 0) restoring_.erase(restoring);
 }
 
 void CheckpointVerifier::Loop(Reconciler& reconciler) {

@@ -56,6 +56,11 @@ class CheckpointVerifier {
     Request request;
   };
 
+  struct Restoring {
+    std::string request_id;
+    int calls = 0;  // of this request that have not been answered; a client may repeat it
+  };
+
   // False when another request's restore of this checkpoint is in progress.
   bool Begin(const RunId& run, int64_t step, const std::string& request_id);
   void End(const RunId& run, int64_t step);
@@ -74,7 +79,7 @@ class CheckpointVerifier {
   std::stop_source stop_;
   Mutex mutex_;
   CondVar stopped_;
-  std::map<std::pair<RunId, int64_t>, std::string> restoring_ GUARDED_BY(mutex_);  // request ids
+  std::map<std::pair<RunId, int64_t>, Restoring> restoring_ GUARDED_BY(mutex_);
   std::jthread thread_;
 };
 

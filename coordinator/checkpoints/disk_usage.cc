@@ -1,7 +1,5 @@
 #include "coordinator/checkpoints/disk_usage.h"
 
-#include <filesystem>
-
 #include "base/file.h"
 
 namespace gp::coordinator {
@@ -50,13 +48,6 @@ RunSize SizeOf(const Storage& storage, const DeletedRun& run) {
     ++size.checkpoints;
   }
   return size;
-}
-
-StatusOr<FileSystemSpace> SpaceAt(const std::string& directory) {
-  std::error_code error;
-  const auto space = std::filesystem::space(directory, error);
-  if (error) return ErrnoStatus(error.value(), "statfs", directory);
-  return FileSystemSpace{space.capacity, space.available};
 }
 
 }  // namespace gp::coordinator

@@ -30,12 +30,4 @@ RunSize SizeOf(const Storage& storage, const DeletedRun& run);
 // cannot be read counts as 0. Symbolic links to directories are not followed.
 uint64_t BytesAt(const Storage& storage, const std::string& path);
 
-// The file system that holds a directory.
-struct FileSystemSpace {
-  uint64_t total_bytes = 0;
-  uint64_t free_bytes = 0;  // that an ordinary user may still write
-};
-
-StatusOr<FileSystemSpace> SpaceAt(const std::string& directory);
-
 }  // namespace gp::coordinator

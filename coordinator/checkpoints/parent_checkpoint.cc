@@ -9,13 +9,6 @@
 namespace gp::coordinator {
 namespace {
 
-const Submission& SubmissionOfLeg(const Run& run, int leg) {
-  for (const EndedLeg& ended : run.ended_legs) {
-    if (ended.leg.number == leg) return *ended.submission;
-  }
-  return *run.submission;
-}
-
 // Counts like the trainer that wrote the checkpoint: with the batch of its leg.
 int64_t TokensOf(const KnownCheckpoint& known) {
   const Submission& submission = SubmissionOfLeg(*known.run, known.checkpoint.leg);

@@ -91,7 +91,10 @@ class Regainer {
   Regainer(const Run& run, Timestamp at)
       : run_(run), at_(at), epoch_(run.epoch), holds_slots_(run.holds_slots) {}
 
-  void Lose(int64_t step) { Add(CheckpointDamaged{step, "its directory is gone", true}); }
+  // `epoch`: as CheckpointDamaged::epoch.
+  void Lose(int64_t step, Epoch epoch = 0) {
+    Add(CheckpointDamaged{step, "its directory is gone", true, epoch});
+  }
 
   void Seal(const UnlistedCheckpoint& unlisted) {
     while (!holds_slots_ || epoch_ < unlisted.epoch) PlaceAgain();
@@ -175,36 +178,40 @@ StatusOr<std::vector<UnlistedCheckpoint>> FindUnlisted(const Storage& storage, c
 
 // Checks only the directories and reads no manifest, because there may be many runs and the storage
 // may be slow.
-std::vector<int64_t> GoneOf(const Storage& storage, const Run& run) {
-  std::vector<int64_t> gone;
-  for (const SealedCheckpoint& checkpoint : run.checkpoints) {
-    if (checkpoint.retired) continue;
+ListedCheckpoints GoneOf(const Storage& storage, const Run& run) {
+  ListedCheckpoints listed;
+  const auto is_gone = [&](const SealedCheckpoint& checkpoint) {
+    if (checkpoint.retired) return false;
     const StatusOr<bool> there = IsThere(storage, checkpoint.directory);
-    if (there.ok() && !*there) gone.push_back(checkpoint.step);
+    return there.ok() && !*there;
+  };
+  for (const SealedCheckpoint& one : run.checkpoints) {
+    if (is_gone(one)) listed.gone.push_back(one.step);
   }
-  return gone;
+  for (const SealedCheckpoint& one : run.superseded) {
+    if (is_gone(one)) listed.gone_superseded.push_back({one.step, one.epoch});
+  }
+  return listed;
 }
 
 ListedCheckpoints CheckListed(const Storage& storage, const Run& run) {
-  ListedCheckpoints listed;
+  ListedCheckpoints listed = GoneOf(storage, run);
   for (const SealedCheckpoint& checkpoint : run.checkpoints) {
-    if (checkpoint.retired) continue;
-    const StatusOr<bool> there = IsThere(storage, checkpoint.directory);
-    if (there.ok() && !*there) {
-      listed.gone.push_back(checkpoint.step);
+    if (checkpoint.retired ||
+        std::ranges::find(listed.gone, checkpoint.step) != listed.gone.end()) {
       continue;
     }
-    const Status read =
-        there.ok() ? formats::ReadManifest(storage, checkpoint.directory).status() : there.status();
+    const Status read = formats::ReadManifest(storage, checkpoint.directory).status();
     if (!read.ok()) listed.unreadable.push_back({checkpoint.step, gp::Message(read)});
   }
   return listed;
 }
 
 std::vector<Event> Regain(const Run& run, const std::vector<UnlistedCheckpoint>& unlisted,
-                          const std::vector<int64_t>& gone, Timestamp at) {
+                          const ListedCheckpoints& listed, Timestamp at) {
   Regainer regainer(run, at);
-  for (const int64_t step : gone) regainer.Lose(step);
+  for (const int64_t step : listed.gone) regainer.Lose(step);
+  for (const CheckpointKey& key : listed.gone_superseded) regainer.Lose(key.step, key.epoch);
   if (GoesOn(run)) {
     for (const UnlistedCheckpoint& one : unlisted) regainer.Seal(one);
   }

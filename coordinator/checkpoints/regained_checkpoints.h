@@ -45,6 +45,7 @@ struct UnreadableCheckpoint {
 // Differences between the catalogue and the disk.
 struct ListedCheckpoints {
   std::vector<int64_t> gone;  // steps; nothing has the name of the directory any more
+  std::vector<CheckpointKey> gone_superseded;  // of earlier legs; the same
   std::vector<UnreadableCheckpoint> unreadable;
 };
 
@@ -56,7 +57,7 @@ ListedCheckpoints CheckListed(const Storage& storage, const Run& run);
 // is advanced to that epoch and requeued, so that its next ranks get a newer epoch. For a run that
 // has ended, is ending or was never placed, handles the gone ones only. Apply the events in order.
 std::vector<Event> Regain(const Run& run, const std::vector<UnlistedCheckpoint>& unlisted,
-                          const std::vector<int64_t>& gone, Timestamp at);
+                          const ListedCheckpoints& listed, Timestamp at);
 
 // Applies and stores the events.
 Status AppendAndApply(const std::vector<Event>& events, Store& store, Cluster& cluster);

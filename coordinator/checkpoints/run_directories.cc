@@ -100,6 +100,12 @@ Status LinkForTensorBoard(const Run& run) {
   return ErrnoStatus(errno, "symlink", link);
 }
 
+std::set<std::string> KeptNames(const DeletedRun& run) {
+  std::set<std::string> names;
+  for (const std::string& directory : run.kept_checkpoints) names.insert(BaseNameOf(directory));
+  return names;
+}
+
 }  // namespace
 
 std::vector<std::string> FindOrphans(const Run& run, const std::vector<std::string>& names) {
@@ -149,7 +155,7 @@ void RunDirectories::SweepAll(const Cluster& cluster) {
 }
 
 // A deletion removes the link first and the run's directory last, so a directory that exists is one
-// that was not finished.
+// that was not finished, or has only what was kept (HasOnlyKept).
 void RunDirectories::SweepDeleted(const Cluster& cluster) {
   std::map<std::string, std::vector<std::string>> names;  // by parent directory
   cluster.deleted.ForEach([&](const RunId& id, const std::shared_ptr<const DeletedRun>& run) {
@@ -161,9 +167,20 @@ void RunDirectories::SweepDeleted(const Cluster& cluster) {
     }
     const std::string name = BaseNameOf(run->run_directory);
     if (!std::binary_search(listed->second.begin(), listed->second.end(), name)) return;
-    Task task{.id = id, .deleted = run};
+    Task task{.id = id, .deleted = run, .swept = true};
     mailbox_.TryPost(task);
   });
+}
+
+bool RunDirectories::HasOnlyKept(const DeletedRun& run) const {
+  if (run.kept_checkpoints.empty()) return false;
+  const std::string checkpoints = JoinPath(run.run_directory, "checkpoints");
+  const auto names = storage_.List(run.run_directory);
+  if (!names.ok() || *names != std::vector<std::string>{BaseNameOf(checkpoints)}) return false;
+  const auto found = storage_.List(checkpoints);
+  const std::set<std::string> kept = KeptNames(run);
+  return found.ok() &&
+         std::ranges::all_of(*found, [&](const std::string& name) { return kept.contains(name); });
 }
 
 void RunDirectories::Published(const std::shared_ptr<const Cluster>& cluster,
@@ -201,6 +218,7 @@ void RunDirectories::Loop() {
 
 void RunDirectories::Do(const Task& task) {
   if (task.deleted == nullptr) return Tend(task);
+  if (task.swept && HasOnlyKept(*task.deleted)) return;
   const Status deleted = Delete(*task.deleted);
   if (deleted.ok() && task.again) return;
   if (deleted.ok()) {
@@ -221,8 +239,7 @@ Status RunDirectories::Delete(const DeletedRun& run) const {
   if (unlink(link.c_str()) != 0 && errno != ENOENT && errno != ENOTDIR) {
     return ErrnoStatus(errno, "unlink", link);
   }
-  std::set<std::string> kept;
-  for (const std::string& directory : run.kept_checkpoints) kept.insert(BaseNameOf(directory));
+  const std::set<std::string> kept = KeptNames(run);
   const std::string checkpoints = JoinPath(run.run_directory, "checkpoints");
   // `storage_` lists no link that a rank put in a directory's place; only the link is removed,
   // below.

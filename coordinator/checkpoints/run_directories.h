@@ -57,6 +57,8 @@ class RunDirectories {
   void Loop();
   // Adds a task for each deleted run that may still have files.
   void SweepDeleted(const Cluster& cluster);
+  // Whether the deletion has been finished: only the checkpoints that it keeps are left.
+  bool HasOnlyKept(const DeletedRun& run) const;
   void Do(const Task& task);
   // Idempotent: what an earlier try removed is skipped.
   Status Delete(const DeletedRun& run) const;

@@ -1,9 +1,11 @@
 #include "coordinator/checkpoints/service_retention.h"
 
+#include <algorithm>
 #include <future>
 #include <memory>
 #include <utility>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "coordinator/checkpoints/disk_usage.h"
 #include "coordinator/state/run_reference.h"
@@ -12,6 +14,13 @@ namespace gp::coordinator {
 namespace {
 
 constexpr char kActor[] = "retention";
+constexpr char kDelete[] = "gp.v1.StorageService/DeleteRun";
+constexpr char kPrune[] = "gp.v1.StorageService/PruneCheckpoints";
+
+template <typename Duration>
+int64_t SecondsOf(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::seconds>(duration).count();
+}
 
 void AddRetired(const Run& run, std::vector<std::string>& directories) {
   for (const auto* sealed : {&run.checkpoints, &run.superseded}) {
@@ -63,19 +72,41 @@ void ServiceRetention::Loop() {
 }
 
 void ServiceRetention::Look() {
+  NoteTime();
   DeleteEnded();
   PruneAtWatermark();
 }
 
+void ServiceRetention::NoteTime() {
+  const bool is_first = time_.watched().count() == 0;
+  const std::chrono::microseconds jump = time_.Note({clock_.Now(), clock_.WallNow()});
+  const EndedRunsPolicy by_age{.age = options_.policy.age};
+  if (jump.count() > 0 && by_age.IsOn()) {
+    LogWarning("the clock was set forward; retention does not count that time as age",
+               {{"seconds", SecondsOf(jump)}});
+  }
+  if (!is_first) return;
+  const size_t due = EndedRunsToDelete(*reconciler_.snapshot(), by_age, time_).size();
+  if (due == 0) return;
+  LogInfo(
+      "retention will delete runs because of their age",
+      {{"runs", due},
+       {"in_seconds", SecondsOf(std::min<std::chrono::nanoseconds>(by_age.age, kWatchBeforeAge))}});
+}
+
 void ServiceRetention::DeleteEnded() {
   const auto cluster = reconciler_.snapshot();
-  for (const RunId& id : EndedRunsToDelete(*cluster, options_.policy, clock_.WallNow())) {
-    if (stopped()) return;
+  EndedRunsPolicy policy = options_.policy;
+  if (time_.watched() < std::min<std::chrono::nanoseconds>(policy.age, kWatchBeforeAge)) {
+    policy.age = std::chrono::nanoseconds(0);
+  }
+  for (const RunId& id : EndedRunsToDelete(*cluster, policy, time_)) {
+    if (!MayRemove(kDelete)) return;
     const auto run = cluster->FindRun(id);
     const RunSize size = SizeOf(files_, *run);
     const bool deleted =
         Decide(id, RunDeleted{.checkpoints = size.checkpoints, .freed_bytes = size.total_bytes()},
-               "gp.v1.StorageService/DeleteRun");
+               kDelete);
     if (deleted) removing_.push_back(run->submission->run_directory);
   }
 }
@@ -89,8 +120,8 @@ void ServiceRetention::PruneAtWatermark() {
   const uint64_t needed =
       BytesAboveWatermark(options_.policy, space->total_bytes, space->free_bytes);
   for (const RunId& id : EndedRunsToPrune(*reconciler_.snapshot(), needed)) {
-    if (stopped()) return;
-    if (!Decide(id, CheckpointsPruned{}, "gp.v1.StorageService/PruneCheckpoints")) continue;
+    if (!MayRemove(kPrune)) return;
+    if (!Decide(id, CheckpointsPruned{}, kPrune)) continue;
     const auto pruned = reconciler_.snapshot()->FindRun(id);
     if (pruned != nullptr) AddRetired(*pruned, removing_);
   }
@@ -104,6 +135,22 @@ bool ServiceRetention::IsRemoving() {
   LogInfo("retention waits until the files that it decided to remove are gone",
           {{"directories", removing_.size()}, {"first", removing_.front()}});
   return true;
+}
+
+// The refusal is recorded, too, which tests whether the log works again (as AccessGate does).
+bool ServiceRetention::MayRemove(const char* method) {
+  if (stopped()) return false;
+  const Status health = audit_.health();
+  if (health.ok()) return true;
+  LogWarning("the audit log cannot be written, so retention removes nothing",
+             {{"error", gp::Message(health)}});
+  formats::AuditRecord refusal;
+  refusal.principal = kActor;
+  refusal.method = method;
+  refusal.outcome = "UNAVAILABLE";
+  refusal.message = "the audit log cannot be written";
+  audit_.RecordRefusal(std::move(refusal));
+  return false;
 }
 
 bool ServiceRetention::Decide(const RunId& run, EventBody body, const char* method) {
@@ -125,7 +172,10 @@ bool ServiceRetention::Decide(const RunId& run, EventBody body, const char* meth
   record.method = method;
   record.target = NamespaceOf(*known) + "/" + run.value();
   record.outcome = "OK";
-  audit_.Record(std::move(record), nullptr);
+  // Waits, so that no more is removed once the log cannot be written.
+  auto written = std::make_shared<std::promise<void>>();
+  audit_.Record(std::move(record), [written](const Status&) { written->set_value(); });
+  written->get_future().wait();
   return true;
 }
 

@@ -138,11 +138,13 @@ std::string TextOf(const Run& run, const std::vector<UnlistedCheckpoint>& unlist
                    const ListedCheckpoints& listed) {
   const std::string name = fmt::format("run {} ({}): ", run.id, run.submission->name);
   std::string text;
-  if (!unlisted.empty() || !listed.gone.empty()) {
+  std::vector<int64_t> missing = listed.gone;
+  for (const CheckpointKey& key : listed.gone_superseded) missing.push_back(key.step);
+  if (!unlisted.empty() || !missing.empty()) {
     std::vector<int64_t> found;
     for (const UnlistedCheckpoint& one : unlisted) found.push_back(one.checkpoint.step);
     text = fmt::format("{}checkpoints found at steps [{}], missing at steps [{}]\n", name,
-                       fmt::join(found, ", "), fmt::join(listed.gone, ", "));
+                       fmt::join(found, ", "), fmt::join(missing, ", "));
   }
   for (const UnreadableCheckpoint& one : listed.unreadable) {
     text +=
@@ -161,7 +163,7 @@ StatusOr<std::string> RegainAll(SqliteStore& store, Timestamp now) {
   for (const std::shared_ptr<const Run>& run : runs) {
     ASSIGN_OR_RETURN(const auto unlisted, FindUnlisted(LocalStorage(), *run));
     const ListedCheckpoints listed = CheckListed(LocalStorage(), *run);
-    RETURN_IF_ERROR(AppendAndApply(Regain(*run, unlisted, listed.gone, now), store, cluster));
+    RETURN_IF_ERROR(AppendAndApply(Regain(*run, unlisted, listed, now), store, cluster));
     text += TextOf(*run, unlisted, listed);
   }
   return fmt::format("{} runs continue\n{}", cluster.live.size(), text);

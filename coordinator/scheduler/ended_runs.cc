@@ -12,7 +12,8 @@ namespace {
 
 using RunPointer = std::shared_ptr<const Run>;
 
-Timestamp EndOf(const Run& run) { return run.finished_at.value_or(run.submitted_at); }
+// No run ended earlier: a clock that says so is wrong.
+constexpr Timestamp kFirstEnd = std::chrono::sys_days(std::chrono::year(2025) / 1 / 1);
 
 // The runs that have ended, the one that ended first first.
 std::vector<RunPointer> EndedRuns(const Cluster& cluster) {
@@ -21,9 +22,28 @@ std::vector<RunPointer> EndedRuns(const Cluster& cluster) {
     if (IsTerminal(run->state)) runs.push_back(run);
   });
   std::ranges::sort(runs, {}, [](const RunPointer& run) {
-    return std::pair(EndOf(*run), run->submitted_sequence);
+    return std::pair(run->ended_sequence, run->submitted_sequence);
   });
   return runs;
+}
+
+// How long ago each of the runs, in the order of their ends, has ended at least.
+std::vector<std::chrono::microseconds> AgesOf(const std::vector<RunPointer>& runs,
+                                              const ObservedTime& time) {
+  std::vector<std::optional<Timestamp>> ends(runs.size());
+  Timestamp newest = kFirstEnd;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const Timestamp end = runs[i]->finished_at.value_or(Timestamp());
+    if (end < newest || end > time.now()) continue;
+    ends[i] = newest = end;
+  }
+  std::vector<std::chrono::microseconds> ages(runs.size());
+  Timestamp next = time.now();
+  for (size_t i = runs.size(); i-- > 0;) {
+    next = ends[i].value_or(next);
+    ages[i] = time.Since(next);
+  }
+  return ages;
 }
 
 bool HasPinned(const Run& run) {
@@ -34,7 +54,7 @@ bool HasPinned(const Run& run) {
 
 uint64_t PrunableBytes(const Cluster& cluster, const Run& run) {
   std::set<std::pair<int64_t, Epoch>> prunable;
-  for (const PrunedCheckpoint& one : PrunableCheckpoints(cluster, run, 1)) {
+  for (const CheckpointKey& one : PrunableCheckpoints(cluster, run, 1)) {
     prunable.emplace(one.step, one.epoch);
   }
   uint64_t bytes = 0;
@@ -49,17 +69,19 @@ uint64_t PrunableBytes(const Cluster& cluster, const Run& run) {
 }  // namespace
 
 std::vector<RunId> EndedRunsToDelete(const Cluster& cluster, const EndedRunsPolicy& policy,
-                                     Timestamp now) {
+                                     const ObservedTime& time) {
   if (policy.age.count() <= 0 && policy.count <= 0) return {};
   const std::vector<RunPointer> runs = EndedRuns(cluster);
+  const auto ages = AgesOf(runs, time);
+  const auto age_max = std::chrono::duration_cast<std::chrono::microseconds>(policy.age);
   std::vector<RunId> chosen;
-  size_t newer = runs.size();  // how many ended after this one
-  for (const RunPointer& run : runs) {
-    --newer;
-    const bool is_old = policy.age.count() > 0 && now - EndOf(*run) > policy.age;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const Run& run = *runs[i];
+    const size_t newer = runs.size() - i - 1;  // how many ended after this one
+    const bool is_old = age_max.count() > 0 && ages[i] > age_max;
     const bool is_beyond = policy.count > 0 && newer >= static_cast<size_t>(policy.count);
-    if (!(is_old || is_beyond) || HasPinned(*run) || IsNeeded(cluster, *run)) continue;
-    chosen.push_back(run->id);
+    if (!(is_old || is_beyond) || HasPinned(run) || IsNeeded(cluster, run)) continue;
+    chosen.push_back(run.id);
   }
   return chosen;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "coordinator/scheduler/observed_time.h"
 #include "coordinator/state/cluster.h"
 
 namespace gp::coordinator {
@@ -18,14 +19,19 @@ struct EndedRunsPolicy {
   bool IsOn() const { return age.count() > 0 || count > 0 || disk_watermark > 0; }
 };
 
-// The runs to delete because of their age or number, the one that ended first first. Never one from
-// which another run began or is about to begin, nor one with a pinned checkpoint; these count
-// towards `count`.
+// The runs to delete because of their age or number, the one that ended first first (in the order
+// of events, whatever the clock said). Never one from which another run began or is about to begin,
+// nor one with a pinned checkpoint; these count towards `count`.
+// An age never counts time that may not have passed:
+//   - `time` leaves out what the wall clock skipped while the coordinator ran;
+//   - an end cannot be true if it is in the future, before gp existed, or before that of a run that
+//     ended earlier: then the clock was wrong at that time, and the run counts as having ended with
+//     the next run whose end can be true. The last one has no age.
 std::vector<RunId> EndedRunsToDelete(const Cluster& cluster, const EndedRunsPolicy& policy,
-                                     Timestamp now);
+                                     const ObservedTime& time);
 
 // The ended runs from which to remove everything that a prune removes (PrunableCheckpoints with 1),
-// until about `bytes_needed` are free. The one that ended first comes first.
+// until about `bytes_needed` are free. The one that ended first comes first, as above.
 std::vector<RunId> EndedRunsToPrune(const Cluster& cluster, uint64_t bytes_needed);
 
 // How many bytes must become free so that at most the policy's share of the storage is used; 0:

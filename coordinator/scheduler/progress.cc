@@ -128,14 +128,28 @@ class ProgressPlanner {
 
   // A run that goes on in its parent's data computes like the leg that wrote its first checkpoint,
   // if every rank can: with the same settings it then gives the same bits as that run.
-  void TakeParentsEngine(RunGroupReady& ready) const {
+  void TakeParentsEngine(RunGroupReady& ready) {
     if (!run_.submission->keeps_data_position) return;
-    const auto parent = cluster_.FindRun(RunId(run_.submission->parent_run));
+    const auto parent = cluster_.FindRunOrKept(RunId(run_.submission->parent_run));
     if (parent == nullptr) return;
     const Engine& engine = LegNumbered(*parent, run_.submission->parent_leg).engine;
-    if (!AllRanks([&](const RankReport& rank) { return Offers(rank, engine.isa); })) return;
+    if (engine.isa.empty()) return;
+    if (!AllRanks([&](const RankReport& rank) { return Offers(rank, engine.isa); })) {
+      return TellOtherEngine(engine.isa);
+    }
     ready.isa = engine.isa;
     ready.kernels = engine.kernels;
+  }
+
+  void TellOtherEngine(const std::string& isa) {
+    const int64_t step = run_.submission->parent_step;
+    if (std::pair(run_.epoch, step) <= run_.warned_at) return;
+    Add(RunWarned{.epoch = run_.epoch,
+                  .step = step,
+                  .text = fmt::format(
+                      "its parent computed with {}, which a node of this run cannot: the weights "
+                      "may differ from the parent's in their last bits",
+                      isa)});
   }
 
   // Chooses rank 0's first instruction set level that every rank has, and the kernels that rank 0's

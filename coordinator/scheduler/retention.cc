@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "coordinator/state/initial_model.h"
+
 namespace gp::coordinator {
 namespace {
 
@@ -47,6 +49,17 @@ class KeptCheckpoints {
   std::set<int64_t> used_;                    // by the live run itself
 };
 
+// Whether a run that has ended began from the checkpoint and would begin from it again.
+bool IsBaseOfEnded(const Cluster& cluster, const Run& run, const SealedCheckpoint& checkpoint) {
+  const std::set<RunId> children = cluster.ChildrenOf(run.id);
+  return std::ranges::any_of(children, [&](const RunId& id) {
+    const auto child = cluster.FindRun(id);
+    const Submission& submission = *child->submission;
+    return submission.parent_leg == checkpoint.leg && submission.parent_step == checkpoint.step &&
+           MayBeginAgain(*child);
+  });
+}
+
 }  // namespace
 
 void PlanRetention(const Cluster& cluster, const Run& run, Plan& plan) {
@@ -60,16 +73,17 @@ void PlanRetention(const Cluster& cluster, const Run& run, Plan& plan) {
     const bool kept = newer < kept_count || &*it == best || ladder.contains(it->step);
     ++newer;
     if (kept || cluster.awaited_models.contains(it->directory)) continue;
+    if (IsBaseOfEnded(cluster, run, *it)) continue;
     plan.push_back({run.id, CheckpointRetired{it->step, it->directory}, "scheduler"});
   }
 }
 
-std::vector<PrunedCheckpoint> PrunableCheckpoints(const Cluster& cluster, const Run& run,
-                                                  int keep_last) {
+std::vector<CheckpointKey> PrunableCheckpoints(const Cluster& cluster, const Run& run,
+                                               int keep_last) {
   // A live run keeps two: if the newest is damaged, it resumes from the one before.
   const int kept_count = std::max(IsTerminal(run.state) ? 1 : 2, keep_last);
   const KeptCheckpoints kept(cluster, run);
-  std::vector<PrunedCheckpoint> prunable;
+  std::vector<CheckpointKey> prunable;
   const auto take_beyond = [&](int count, const std::vector<SealedCheckpoint>& sealed) {
     int newer = 0;
     for (auto it = sealed.rbegin(); it != sealed.rend(); ++it) {
@@ -82,7 +96,7 @@ std::vector<PrunedCheckpoint> PrunableCheckpoints(const Cluster& cluster, const 
   // A leg that began again at the start may have none yet: then the newest are of an earlier leg.
   take_beyond(run.LatestCheckpoint() == nullptr ? kept_count : 0, run.superseded);
   std::ranges::sort(prunable, {},
-                    [](const PrunedCheckpoint& one) { return std::pair(one.step, one.epoch); });
+                    [](const CheckpointKey& one) { return std::pair(one.step, one.epoch); });
   return prunable;
 }
 

@@ -3,7 +3,8 @@
 //     replaced by the one before it,
 //   - with keep_best the one with the lowest validation loss,
 //   - with keep_every = N the first at or after each multiple of N steps,
-//   - those that a live run without a checkpoint of its own starts from (Cluster::awaited_models),
+//   - those that a run without a checkpoint of its own starts from: a live one
+//     (Cluster::awaited_models), or one that has ended and may be resumed or retried,
 //   - those that a person restored from quarantine or pinned; they do not count towards keep_last.
 // PrunableCheckpoints is for prunes, by a person or at the disk watermark.
 // RunDirectories deletes the directories. Pure; thread-safe.
@@ -23,7 +24,7 @@ void PlanRetention(const Cluster& cluster, const Run& run, Plan& plan);
 // `keep_last` (of a live run at least two), the best, pinned and restored ones, those that other
 // runs began from, and those that the live run itself uses now. The newest are superseded ones only
 // while the run has no others.
-std::vector<PrunedCheckpoint> PrunableCheckpoints(const Cluster& cluster, const Run& run,
-                                                  int keep_last);
+std::vector<CheckpointKey> PrunableCheckpoints(const Cluster& cluster, const Run& run,
+                                               int keep_last);
 
 }  // namespace gp::coordinator

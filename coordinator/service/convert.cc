@@ -48,6 +48,17 @@ bool IsOfNewestLeg(const Run& run, const Progress& progress) {
   return progress.newest && progress.newest->epoch >= run.leg.first_epoch;
 }
 
+void AddBest(const Run& run, const Progress& progress, v1::Progress& to) {
+  if (!progress.best_known || !progress.best_validation_loss) return;
+  to.set_best_validation_loss(*progress.best_validation_loss);
+  to.set_best_validation_step(progress.best_validation_step);
+  const auto [checkpoint, superseded] =
+      FindEvaluated(run, progress.best_validation_step, *progress.best_validation_loss);
+  if (checkpoint == nullptr) return;
+  to.set_best_validation_checkpoint(checkpoint->directory);
+  to.set_best_validation_superseded(superseded);
+}
+
 v1::Progress ToProto(const Run& run, const Progress& progress) {
   const Submission& submission = *run.submission;
   v1::Progress to;
@@ -63,10 +74,7 @@ v1::Progress ToProto(const Run& run, const Progress& progress) {
   }
   to.set_target_tokens(submission.target_tokens);
   if (progress.validation_loss) to.set_validation_step(progress.validation_step);
-  if (progress.best_known && progress.best_validation_loss) {
-    to.set_best_validation_loss(*progress.best_validation_loss);
-    to.set_best_validation_step(progress.best_validation_step);
-  }
+  AddBest(run, progress, to);
   for (const auto& [name, score] : progress.scores) {
     v1::NewestScore& added = *to.add_scores();
     added.set_name(name);
@@ -214,7 +222,7 @@ struct Describer {
   }
   std::string operator()(const CheckpointsPruned& event) const {
     std::vector<int64_t> steps;
-    for (const PrunedCheckpoint& one : event.checkpoints) steps.push_back(one.step);
+    for (const CheckpointKey& one : event.checkpoints) steps.push_back(one.step);
     constexpr size_t kShown = 10;
     const std::string more = steps.size() > kShown ? ", …" : "";
     if (steps.size() > kShown) steps.resize(kShown);

@@ -167,6 +167,18 @@ void RunService::OnStreams() {
   OnRunStream<v1::MetricsRequest, v1::MetricPoint>(
       "Metrics",
       [this](const RunId& run, const auto& of) { return MakeMetricsSource(context_, run, of); });
+  OnStream<v1::LineageRequest, v1::LineageResponse>(
+      "Lineage", streams_,
+      [this](AdmittedCall& access,
+             const v1::LineageRequest& of) -> StatusOr<OpenedSource<v1::LineageResponse>> {
+        ASSIGN_OR_RETURN(const auto run, Find(access, of.run()));
+        const auto sees = [&](const Run& one) {
+          return access.RoleIn(NamespaceOf(one)).has_value();
+        };
+        const auto fill = [this](const auto& one, v1::Run& to) { return FillWhole(one, to); };
+        return OpenedSource<v1::LineageResponse>{MakeLineageSource(context_, run->id, sees, fill),
+                                                 run->id};
+      });
   OnStream<v1::CurvesRequest, v1::CurvePoints>(
       "Curves", curve_streams_,
       [this](AdmittedCall& access,
@@ -184,7 +196,9 @@ StatusOr<std::shared_ptr<const Run>> RunService::Find(AdmittedCall& access,
 Status RunService::Show(const RunId& id, v1::Run& to) const {
   const auto cluster = context_.reconciler.snapshot();
   const auto run = cluster->FindRun(id);
-  if (run == nullptr) return NotFound("run '{}' was deleted", id);
+  if (run == nullptr) {
+    return rpc::WithReason(NotFound("run '{}' was deleted", id), rpc::kRunDeleted);
+  }
   to = ToProto(*cluster, *run, context_.recorder.ProgressOf(id));
   return OkStatus();
 }
@@ -295,13 +309,17 @@ Status RunService::PlanOnly(const Event& event, v1::SubmitResponse& response) co
 
 Status RunService::FillRun(AdmittedCall& access, const v1::GetRequest& request,
                            v1::Run& response) const {
-  ASSIGN_OR_RETURN(const auto found, Find(access, request.run()));
-  ASSIGN_OR_RETURN(const auto run, WithTexts(context_.store, found));
-  RETURN_IF_ERROR(Show(run->id, response));
-  SetQueuePositions(*context_.reconciler.snapshot(), {&response});
-  response.set_source(run->submission->source);
-  response.set_resolved(run->submission->resolved);
-  AddLegs(*run, response);
+  ASSIGN_OR_RETURN(const auto run, Find(access, request.run()));
+  return FillWhole(run, response);
+}
+
+Status RunService::FillWhole(const std::shared_ptr<const Run>& known, v1::Run& to) const {
+  ASSIGN_OR_RETURN(const auto run, WithTexts(context_.store, known));
+  RETURN_IF_ERROR(Show(run->id, to));
+  SetQueuePositions(*context_.reconciler.snapshot(), {&to});
+  to.set_source(run->submission->source);
+  to.set_resolved(run->submission->resolved);
+  AddLegs(*run, to);
   return OkStatus();
 }
 
@@ -356,40 +374,45 @@ void RunService::PrepareContinue(ContinueCall& call) {
   if (!prepared.ok()) return call.Answer(prepared.status());
   for (const std::string& warning : prepared->warnings) call.response().add_warnings(warning);
   prepared->event.actor = call.access().principal().Text();
+  auto place = PlaceFor(**run);
+  if (!place.ok()) return call.Answer(place.status());
   if (call.request().dry_run()) {
-    return call.AnswerUnchanged(PlanOnly(prepared->event, call.response()));
+    return call.AnswerUnchanged(PlanOnly(prepared->event, **run, call.response()));
   }
-  std::shared_ptr<RunQuota::Place> place;
-  if (IsTerminal((*run)->state)) {
-    const Status room = CheckRoom(*context_.reconciler.snapshot());
-    if (!room.ok()) return call.Answer(room);
-    // The run counts for the user who submitted it.
-    if ((*run)->submitted_by.starts_with("user ")) {
-      auto taken =
-          quota_.Reserve([this] { return context_.reconciler.snapshot(); }, (*run)->submitted_by);
-      if (!taken.ok()) return call.Answer(taken.status());
-      place = *std::move(taken);
-    }
-  }
-  context_.reconciler.Request(prepared->event, [this, place, keep = call.shared_from_this()](
-                                                   const StatusOr<Admission>& admission) {
-    if (place != nullptr) place->Release();
-    Status status = admission.status();
-    if (status.ok()) status = Show(admission->run, *keep->response().mutable_run());
-    if (status.ok()) keep->response().set_replayed(admission->replayed);
-    keep->Answer(status);
-  });
+  context_.reconciler.Request(
+      prepared->event,
+      [this, place = *place, keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
+        if (place != nullptr) place->Release();
+        Status status = admission.status();
+        if (status.ok()) status = Show(admission->run, *keep->response().mutable_run());
+        if (status.ok()) keep->response().set_replayed(admission->replayed);
+        keep->Answer(status);
+      });
 }
 
-// Tries the leg on a copy of the cluster and returns the run as it would be.
-Status RunService::PlanOnly(const Event& event, v1::ContinueResponse& response) const {
+// An ended run counts again for the user who submitted it. Null: nothing to count.
+StatusOr<std::shared_ptr<RunQuota::Place>> RunService::PlaceFor(const Run& run) {
+  if (!IsTerminal(run.state)) return std::shared_ptr<RunQuota::Place>();
+  RETURN_IF_ERROR(CheckRoom(*context_.reconciler.snapshot()));
+  if (!run.submitted_by.starts_with("user ")) return std::shared_ptr<RunQuota::Place>();
+  return quota_.Reserve([this] { return context_.reconciler.snapshot(); }, run.submitted_by);
+}
+
+// Tries the leg on a copy of the cluster and returns the run as it would be. `now` has the run
+// files of its legs: the copy's events are not in the store, so nothing is read from there.
+Status RunService::PlanOnly(const Event& event, const Run& now,
+                            v1::ContinueResponse& response) const {
   ASSIGN_OR_RETURN(const Cluster after, ClusterAfter(event));
-  ASSIGN_OR_RETURN(const auto run, WithTexts(context_.store, after.FindRun(event.run)));
+  const auto run = after.FindRun(event.run);
   const Submission& next = std::get<LegRequested>(event.body).submission;
   v1::Run& shown = *response.mutable_run();
   shown = ToProto(after, *run, context_.recorder.ProgressOf(event.run));
   shown.set_resolved(next.resolved);
   AddLegs(*run, shown);
+  for (v1::Leg& leg : *shown.mutable_legs()) {
+    const bool is_next = leg.number() > now.leg.number;
+    leg.set_resolved(is_next ? next.resolved : SubmissionOfLeg(now, leg.number()).resolved);
+  }
   shown.mutable_progress()->set_target_steps(next.target_steps);
   return OkStatus();
 }
@@ -422,7 +445,7 @@ void RunService::Restore(RestoreCall& call) {
                     [this, keep = call.shared_from_this(), id, step](const Status& status) {
                       const auto run = context_.reconciler.snapshot()->FindRun(id);
                       const SealedCheckpoint* restored =
-                          status.ok() && run != nullptr ? run->FindCheckpoint(step) : nullptr;
+                          status.ok() && run != nullptr ? FindOfStep(*run, step) : nullptr;
                       if (restored != nullptr) keep->response() = ToProto(*run, *restored);
                       keep->Answer(status);
                     });

@@ -55,7 +55,8 @@ class RunService final : public MethodService<v1::RunService> {
   template <typename Call>
   void RequestOf(Call& call, EventBody body);
   void PrepareContinue(ContinueCall& call);
-  Status PlanOnly(const Event& event, v1::ContinueResponse& response) const;
+  Status PlanOnly(const Event& event, const Run& now, v1::ContinueResponse& response) const;
+  StatusOr<std::shared_ptr<RunQuota::Place>> PlaceFor(const Run& run);
   // The cluster as it would be after the event and the plan that follows. Stores nothing.
   StatusOr<Cluster> ClusterAfter(const Event& event) const;
   // Blocks no thread of a lane while it waits: the verifier reads on its own thread.
@@ -71,6 +72,8 @@ class RunService final : public MethodService<v1::RunService> {
   Status PlanOnly(const Event& event, v1::SubmitResponse& response) const;
 
   Status FillRun(AdmittedCall& access, const v1::GetRequest& request, v1::Run& response) const;
+  // With the run files and the legs.
+  Status FillWhole(const std::shared_ptr<const Run>& known, v1::Run& to) const;
   Status FillList(const AdmittedCall& access, const v1::ListRequest& request,
                   v1::ListResponse& response) const;
   Status FillCheckpoints(AdmittedCall& access, const v1::CheckpointsRequest& request,

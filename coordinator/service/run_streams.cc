@@ -6,8 +6,10 @@
 
 #include "base/check.h"
 #include "coordinator/service/convert.h"
+#include "coordinator/state/lineage.h"
 #include "coordinator/telemetry/curve_reader.h"
 #include "coordinator/telemetry/shown_points.h"
+#include "rpc/status.h"
 
 namespace gp::coordinator {
 namespace {
@@ -46,7 +48,9 @@ class WatchSource final : public StreamSource<v1::WatchResponse> {
     const bool ended = end_.Reached();
     const auto cluster = context_.reconciler.snapshot();
     const auto run = cluster->FindRun(run_);
-    if (run == nullptr) return NotFound("run '{}' was deleted", run_);
+    if (run == nullptr) {
+      return rpc::WithReason(NotFound("run '{}' was deleted", run_), rpc::kRunDeleted);
+    }
     // Send the terminal state last, with the final numbers: wait until all records are on disk.
     if (IsTerminal(run->state) && !ended) return Pull::kWait;
     *response.mutable_run() = ToProto(*cluster, *run, context_.recorder.ProgressOf(run_));
@@ -291,6 +295,29 @@ class CurvesSource final : public StreamSource<v1::CurvePoints> {
   std::deque<CurvePage> pages_;
 };
 
+class LineageSource final : public StreamSource<v1::LineageResponse> {
+ public:
+  LineageSource(StreamContext context, std::vector<RunId> runs, FillRunMessage fill)
+      : context_(context), runs_(std::move(runs)), fill_(std::move(fill)) {}
+
+  StatusOr<Pull> Next(v1::LineageResponse& response) override {
+    while (next_ < runs_.size()) {
+      const auto run = context_.reconciler.snapshot()->FindRun(runs_[next_++]);
+      if (run == nullptr) continue;  // deleted meanwhile
+      const Status filled = fill_(run, *response.mutable_run());
+      if (filled.code() == StatusCode::kNotFound) continue;
+      RETURN_IF_ERROR(filled);
+      return Pull::kMessage;
+    }
+    return Pull::kEnd;
+  }
+
+ private:
+  StreamContext context_;
+  const std::vector<RunId> runs_;
+  const FillRunMessage fill_;
+  size_t next_ = 0;
+};
 }  // namespace
 
 std::unique_ptr<StreamSource<v1::WatchResponse>> MakeWatchSource(StreamContext context, RunId run) {
@@ -315,6 +342,21 @@ std::unique_ptr<StreamSource<v1::MetricPoint>> MakeMetricsSource(
 std::unique_ptr<StreamSource<v1::CurvePoints>> MakeCurvesSource(StreamContext context, RunId run,
                                                                 const v1::CurvesRequest& request) {
   return std::make_unique<CurvesSource>(context, run, request);
+}
+
+std::unique_ptr<StreamSource<v1::LineageResponse>> MakeLineageSource(
+    StreamContext context, const RunId& run, const std::function<bool(const Run&)>& sees,
+    FillRunMessage fill) {
+  const auto cluster = context.reconciler.snapshot();
+  std::vector<std::shared_ptr<const Run>> runs;
+  for (const RunId& id : RelativesOf(*cluster, run)) {
+    auto one = cluster->FindRun(id);
+    if (sees(*one)) runs.push_back(std::move(one));
+  }
+  std::ranges::sort(runs, {}, [](const auto& one) { return one->submitted_sequence; });
+  std::vector<RunId> ids;
+  for (const auto& one : runs) ids.push_back(one->id);
+  return std::make_unique<LineageSource>(context, std::move(ids), std::move(fill));
 }
 
 }  // namespace gp::coordinator

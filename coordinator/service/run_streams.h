@@ -1,9 +1,11 @@
-// The sources of RunService's streams: Watch, Events, Logs, Metrics, Curves. Events and Logs begin
-// after the sequence number that the caller names, Metrics after a step, Watch with the present
-// state. Watch, and the others with `follow`, end when the run has ended and everything recorded
-// was sent; without `follow` at the end of what is recorded. A source belongs to one stream.
+// The sources of RunService's streams: Watch, Events, Logs, Metrics, Curves, Lineage. Events and
+// Logs begin after the sequence number that the caller names, Metrics after a step, Watch with the
+// present state. Watch, and the others with `follow`, end when the run has ended and everything
+// recorded was sent; without `follow` at the end of what is recorded. A source belongs to one
+// stream.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "coordinator/control/reconciler.h"
@@ -31,5 +33,13 @@ std::unique_ptr<StreamSource<v1::MetricPoint>> MakeMetricsSource(StreamContext c
 // An invalid request is the error of the source's first Next.
 std::unique_ptr<StreamSource<v1::CurvePoints>> MakeCurvesSource(StreamContext context, RunId run,
                                                                 const v1::CurvesRequest& request);
+
+using FillRunMessage = std::function<Status(const std::shared_ptr<const Run>&, v1::Run&)>;
+
+// Sends the relatives that `sees` admits (state/lineage.h), the oldest submit first. `fill` makes
+// the message; a run that was deleted meanwhile is left out.
+std::unique_ptr<StreamSource<v1::LineageResponse>> MakeLineageSource(
+    StreamContext context, const RunId& run, const std::function<bool(const Run&)>& sees,
+    FillRunMessage fill);
 
 }  // namespace gp::coordinator

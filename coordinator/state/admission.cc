@@ -1,5 +1,7 @@
 #include "coordinator/state/admission.h"
 
+#include <algorithm>
+
 #include "coordinator/state/annotation.h"
 #include "coordinator/state/initial_model.h"
 #include "coordinator/state/start_description.h"
@@ -26,12 +28,10 @@ StatusOr<Admission> AdmitPin(const Cluster& cluster, const Event& event,
                              const CheckpointPinned& pinned) {
   const auto run = cluster.FindRun(event.run);
   if (run == nullptr) return NotFound("run '{}' does not exist", event.run);
-  for (const auto* sealed : {&run->checkpoints, &run->superseded}) {
-    for (const SealedCheckpoint& one : *sealed) {
-      if (one.step != pinned.step || one.epoch != pinned.epoch || one.retired) continue;
-      const bool done = one.pinned == pinned.pinned;
-      return Admission{.append = !done, .replayed = done, .run = event.run};
-    }
+  const SealedCheckpoint* sealed = FindSealed(*run, {pinned.step, pinned.epoch});
+  if (sealed != nullptr && !sealed->retired) {
+    const bool done = sealed->pinned == pinned.pinned;
+    return Admission{.append = !done, .replayed = done, .run = event.run};
   }
   return NotFound("run '{}' has no sealed checkpoint of step {}", event.run, pinned.step);
 }
@@ -147,10 +147,12 @@ StatusOr<Admission> AdmitRestore(const Cluster& cluster, const Event& event,
                                  const CheckpointRestored& restored) {
   const auto run = cluster.FindRun(event.run);
   if (run == nullptr) return NotFound("run '{}' does not exist", event.run);
-  const SealedCheckpoint* sealed = run->FindCheckpoint(restored.step);
-  if (sealed != nullptr && !event.request_id.empty() &&
-      sealed->restored_by_request == event.request_id) {
-    return Admission{.replayed = true, .run = event.run};
+  for (const SealedCheckpoint* sealed :
+       {run->FindCheckpoint(restored.step), run->FindSuperseded(restored.step)}) {
+    if (sealed != nullptr && !event.request_id.empty() &&
+        sealed->restored_by_request == event.request_id) {
+      return Admission{.replayed = true, .run = event.run};
+    }
   }
   const std::string refusal = RestoreRefusal(*run, restored.step);
   if (refusal.empty()) return Admission{.append = true, .run = event.run};
@@ -172,24 +174,49 @@ std::string NamesOf(const Cluster& cluster, const std::set<RunId>& ids) {
   return (ids.size() == 1 ? "run " : "runs ") + names;
 }
 
-// Whether a live run has still to read its first model from below `directory`.
-bool IsAwaited(const Cluster& cluster, const std::string& directory) {
+using Awaited = std::map<std::string, int>;
+
+// The first model below `directory` that a run may still begin from; `end` if there is none.
+Awaited::const_iterator FirstAwaited(const Cluster& cluster, const std::string& directory) {
   const auto found = cluster.awaited_models.lower_bound(directory + "/");
-  return found != cluster.awaited_models.end() && found->first.starts_with(directory + "/");
+  const auto end = cluster.awaited_models.end();
+  return found != end && found->first.starts_with(directory + "/") ? found : end;
 }
 
-Status CheckNobodyNeeds(const Cluster& cluster, const RunId& id, const std::string& name,
-                        const std::string& directory) {
-  const std::set<RunId> children = cluster.ChildrenOf(id);
-  if (!children.empty()) {
-    return FailedPrecondition(
-        "{} began from checkpoints of run '{}'; keep them with --keep-checkpoints, or delete {} "
-        "first",
-        NamesOf(cluster, children), name, children.size() == 1 ? "that run" : "those runs");
+// Which runs may still begin from the model.
+std::set<RunId> Awaiting(const Cluster& cluster, const std::string& model) {
+  std::set<RunId> ids;
+  cluster.runs.ForEach([&](const RunId& id, const std::shared_ptr<const Run>& run) {
+    if (AwaitedModel(*run) == model) ids.insert(id);
+  });
+  return ids;
+}
+
+// `kept`: directories of checkpoints that stay.
+Status CheckNotAwaited(const Cluster& cluster, const std::string& directory,
+                       const std::vector<std::string>& kept) {
+  const auto end = cluster.awaited_models.end();
+  for (auto it = FirstAwaited(cluster, directory); it != end; ++it) {
+    const std::string& model = it->first;
+    if (!model.starts_with(directory + "/")) break;
+    if (std::ranges::find(kept, model) != kept.end()) continue;
+    const std::set<RunId> ids = Awaiting(cluster, model);
+    const bool live = std::ranges::any_of(
+        ids, [&](const RunId& id) { return !IsTerminal(cluster.FindRun(id)->state); });
+    return FailedPrecondition("{} may still begin from the model {}; {} {} first",
+                              NamesOf(cluster, ids), model, live ? "cancel" : "delete",
+                              ids.size() == 1 ? "it" : "them");
   }
-  if (!IsAwaited(cluster, directory)) return OkStatus();
-  return FailedPrecondition("a run that waits begins from a model in {}; cancel that run first",
-                            directory);
+  return OkStatus();
+}
+
+Status CheckNoChildren(const Cluster& cluster, const RunId& id, const std::string& name) {
+  const std::set<RunId> children = cluster.ChildrenOf(id);
+  if (children.empty()) return OkStatus();
+  return FailedPrecondition(
+      "{} began from checkpoints of run '{}'; keep them with --keep-checkpoints, or delete {} "
+      "first",
+      NamesOf(cluster, children), name, children.size() == 1 ? "that run" : "those runs");
 }
 
 StatusOr<Admission> AdmitSecondDeletion(const Cluster& cluster, const Event& event,
@@ -200,7 +227,8 @@ StatusOr<Admission> AdmitSecondDeletion(const Cluster& cluster, const Event& eve
     return NotFound("run '{}' ({}) was deleted already, by {}", deleted.name, deleted.id,
                     deleted.deleted_by);
   }
-  RETURN_IF_ERROR(CheckNobodyNeeds(cluster, deleted.id, deleted.name, deleted.run_directory));
+  if (!deletion.is_trial) RETURN_IF_ERROR(CheckNoChildren(cluster, deleted.id, deleted.name));
+  RETURN_IF_ERROR(CheckNotAwaited(cluster, deleted.run_directory, {}));
   return Admission{.append = true, .run = event.run};
 }
 
@@ -222,9 +250,10 @@ StatusOr<Admission> AdmitDeletion(const Cluster& cluster, const Event& event,
     return FailedPrecondition("run '{}' is {}; only an ended run is deleted: gpctl cancel {}", name,
                               Name(run->state), name);
   }
-  if (!deletion.keep_checkpoints) {
-    RETURN_IF_ERROR(CheckNobodyNeeds(cluster, run->id, name, run->submission->run_directory));
-  }
+  const bool keep = deletion.keep_checkpoints;
+  if (!keep && !deletion.is_trial) RETURN_IF_ERROR(CheckNoChildren(cluster, run->id, name));
+  RETURN_IF_ERROR(CheckNotAwaited(cluster, run->submission->run_directory,
+                                  keep ? SealedDirectories(*run) : std::vector<std::string>()));
   return Admission{.append = true, .run = event.run};
 }
 
@@ -258,7 +287,8 @@ StatusOr<Admission> AdmitWarning(const Cluster& cluster, const Event& event) {
 }  // namespace
 
 bool IsNeeded(const Cluster& cluster, const Run& run) {
-  return !cluster.ChildrenOf(run.id).empty() || IsAwaited(cluster, run.submission->run_directory);
+  return !cluster.ChildrenOf(run.id).empty() ||
+         FirstAwaited(cluster, run.submission->run_directory) != cluster.awaited_models.end();
 }
 
 StatusOr<Admission> Admit(const Cluster& cluster, const Event& event) {

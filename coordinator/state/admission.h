@@ -25,12 +25,12 @@ inline constexpr int kWarningsMax = 1000;
 //   live run has its name.
 //   FailedPrecondition: the run's state does not allow it; the checkpoint that init_from names was
 //   retired or is in quarantine, or its run was deleted; a checkpoint cannot come back from
-//   quarantine now; other runs need a checkpoint of the run to delete; a run has kWarningsMax
-//   warnings, or would have more than kRunLabelsMax labels.
+//   quarantine now; other runs need a checkpoint of the run to delete, or a model in its directory;
+//   a run has kWarningsMax warnings, or would have more than kRunLabelsMax labels.
 StatusOr<Admission> Admit(const Cluster& cluster, const Event& event);
 
-// Whether other runs began from a checkpoint of the run, or a live run is about to begin from a
-// model in its directory. Then the run cannot be deleted.
+// Whether other runs began from a checkpoint of the run, or one may still begin from a model in its
+// directory (AwaitedModel). Then the run cannot be deleted.
 bool IsNeeded(const Cluster& cluster, const Run& run);
 
 }  // namespace gp::coordinator

@@ -24,17 +24,10 @@ void NoteName(const Run& run, ShardedMap<std::string, std::set<RunId>>& names) {
   names.Set(key, std::move(ids));
 }
 
-// The model directory that the run still has to start from. Empty if it starts from scratch, has a
-// checkpoint of its own, or has ended. A run whose next leg begins again at the start needs it,
-// too.
-std::string AwaitedModel(const Run* run) {
-  if (run == nullptr || IsTerminal(run->state)) return "";
-  const bool begins_again = run->next_leg && run->next_leg->first_step.value_or(0) < 0;
-  return run->checkpoints.empty() || begins_again ? InitialModelOf(*run->submission) : "";
-}
-
-void NoteModel(const Run* before, const Run& after, std::map<std::string, int>& awaited) {
-  const std::string gone = AwaitedModel(before), needed = AwaitedModel(&after);
+// Either run may be null: it does not exist.
+void NoteModel(const Run* before, const Run* after, std::map<std::string, int>& awaited) {
+  const auto model_of = [](const Run* run) { return run == nullptr ? "" : AwaitedModel(*run); };
+  const std::string gone = model_of(before), needed = model_of(after);
   if (gone == needed) return;
   if (!needed.empty()) ++awaited[needed];
   if (const auto it = awaited.find(gone); it != awaited.end() && --it->second == 0) {
@@ -70,7 +63,7 @@ void Cluster::Set(Run run) {
   const auto before = FindRun(run.id);
   tally.Replace(before.get(), run);
   counts.Replace(before.get(), run);
-  NoteModel(before.get(), run, awaited_models);
+  NoteModel(before.get(), &run, awaited_models);
   if (before == nullptr) NoteParent(run, /*exists=*/true, children);
   const RunId id = run.id;
   runs.Set(id, std::make_shared<const Run>(std::move(run)));
@@ -79,6 +72,7 @@ void Cluster::Set(Run run) {
 void Cluster::Delete(const Run& run, DeletedRun deletion) {
   const RunId id = run.id;
   counts.Remove(run);
+  NoteModel(&run, nullptr, awaited_models);
   NoteParent(run, /*exists=*/false, children);
   deleted.Set(id, std::make_shared<const DeletedRun>(std::move(deletion)));
   runs.Erase(id);
@@ -87,6 +81,13 @@ void Cluster::Delete(const Run& run, DeletedRun deletion) {
 std::shared_ptr<const DeletedRun> Cluster::FindDeleted(const RunId& id) const {
   const auto* found = deleted.Find(id);
   return found == nullptr ? nullptr : *found;
+}
+
+std::shared_ptr<const Run> Cluster::FindRunOrKept(const RunId& id) const {
+  auto run = FindRun(id);
+  if (run != nullptr) return run;
+  const auto gone = FindDeleted(id);
+  return gone == nullptr ? nullptr : gone->kept_run;
 }
 
 std::set<RunId> Cluster::ChildrenOf(const RunId& id) const {

@@ -44,8 +44,7 @@ struct Cluster {
   RunTally tally;    // of live runs
   RunCounts counts;  // of all runs
   ShardedMap<std::string, std::set<RunId>> live_names;  // live runs by "namespace/name"
-  // How many live runs start from the model in this directory and have no checkpoint of their own,
-  // or are about to start again.
+  // How many runs may still begin from the model in this directory (AwaitedModel).
   std::map<std::string, int> awaited_models;
   std::map<NodeId, std::shared_ptr<const Node>> nodes;
   // Runs that cannot continue because of a bug in the coordinator or a damaged store, and the
@@ -65,6 +64,8 @@ struct Cluster {
   std::shared_ptr<const Run> FindRun(const RunId& id) const;
   // Null if there is none, or the run was not deleted.
   std::shared_ptr<const DeletedRun> FindDeleted(const RunId& id) const;
+  // The run, also a deleted one of which checkpoints are kept; otherwise null.
+  std::shared_ptr<const Run> FindRunOrKept(const RunId& id) const;
   // The runs that began from a checkpoint of this one and are not deleted.
   std::set<RunId> ChildrenOf(const RunId& id) const;
   // The ids of the live runs with this name, or null. Only a state of an older version, which

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,8 @@
 #include "coordinator/state/time.h"
 
 namespace gp::coordinator {
+
+struct Run;
 
 struct DeletedRun {
   RunId id;
@@ -21,6 +24,9 @@ struct DeletedRun {
   std::string request_id;  // of the deletion
   // Directories of sealed checkpoints that stay, for the runs that began from them.
   std::vector<std::string> kept_checkpoints;
+  // The run as it was, while checkpoints of it are kept: runs that began from them compute with the
+  // engine of the leg that wrote them. Null when none is kept.
+  std::shared_ptr<const Run> kept_run;
   int checkpoints = 0;       // sealed ones, removed or kept
   uint64_t freed_bytes = 0;  // measured before the deletion
 };

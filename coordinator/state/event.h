@@ -108,6 +108,7 @@ struct CheckpointDamaged {
   int64_t step = 0;
   std::string reason;
   bool lost = false;  // its directory is gone
+  Epoch epoch = 0;    // that wrote it, if it is lost and superseded; otherwise 0
 };
 
 // On a user's request the coordinator read a checkpoint in quarantine, found it intact and put it
@@ -177,6 +178,9 @@ struct RunDeleted {
   bool keep_checkpoints = false;  // directories of sealed checkpoints stay
   int checkpoints = 0;            // sealed ones, removed or kept
   uint64_t freed_bytes = 0;       // measured before the deletion
+  // Asked by a dry run, whose answer names the runs that began from it: they refuse nothing, as
+  // they may be deleted first. Not stored.
+  bool is_trial = false;
 };
 
 // A user keeps a checkpoint from retention and prunes, or ends that.
@@ -186,16 +190,9 @@ struct CheckpointPinned {
   bool pinned = true;
 };
 
-struct PrunedCheckpoint {
-  int64_t step = 0;
-  Epoch epoch = 0;  // that wrote it
-
-  bool operator==(const PrunedCheckpoint&) const = default;
-};
-
 // A user or the service's retention removes checkpoints. Batch fills them in (PrunableCheckpoints).
 struct CheckpointsPruned {
-  std::vector<PrunedCheckpoint> checkpoints;
+  std::vector<CheckpointKey> checkpoints;
   int keep_last = 1;  // of the request; not stored
 };
 

@@ -69,6 +69,20 @@ std::string InitialModelOf(const Submission& submission) {
   return path == kScratch || size == 0 ? "" : path;
 }
 
+bool MayBeginAgain(const Run& run) {
+  if (!IsTerminal(run.state) || run.LatestCheckpoint() != nullptr) return false;
+  // An evaluation that succeeded has no checkpoint, and nothing is left to do.
+  return run.state != RunState::kSucceeded || !run.quarantined.empty();
+}
+
+std::string AwaitedModel(const Run& run) {
+  const bool begins_again = run.next_leg && run.next_leg->first_step.value_or(0) < 0;
+  const bool needs_it = IsTerminal(run.state)
+                            ? MayBeginAgain(run) && run.submission->parent_run.empty()
+                            : run.LatestCheckpoint() == nullptr || begins_again;
+  return needs_it ? InitialModelOf(*run.submission) : "";
+}
+
 void SetInitialModel(Submission& submission, const std::string& path) {
   const auto [begin, size] = PlaceOf(submission.resolved, kKey);
   const bool quoted = IsQuoted(std::string_view(submission.resolved).substr(begin, size));

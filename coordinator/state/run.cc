@@ -7,6 +7,26 @@
 #include "coordinator/state/initial_model.h"
 
 namespace gp::coordinator {
+namespace {
+
+const EndedLeg* FindEndedLeg(const Run& run, int number) {
+  const auto found = std::find_if(run.ended_legs.begin(), run.ended_legs.end(),
+                                  [&](const EndedLeg& one) { return one.leg.number == number; });
+  return found == run.ended_legs.end() ? nullptr : &*found;
+}
+
+// `AnyRun`: Run or const Run.
+template <typename AnyRun>
+auto FindWithKey(AnyRun& run, const CheckpointKey& key) -> decltype(run.checkpoints.data()) {
+  for (auto* sealed : {&run.checkpoints, &run.superseded}) {
+    for (auto& one : *sealed) {
+      if (one.step == key.step && one.epoch == key.epoch) return &one;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
 
 std::shared_ptr<const Submission> WithoutTexts(const std::shared_ptr<const Submission>& whole) {
   if (whole->texts_are_stored) return whole;
@@ -68,6 +88,32 @@ const QuarantinedCheckpoint* Run::FindQuarantined(int64_t step) const {
   return nullptr;
 }
 
+const SealedCheckpoint* FindSealed(const Run& run, const CheckpointKey& key) {
+  return FindWithKey(run, key);
+}
+
+SealedCheckpoint* FindSealed(Run& run, const CheckpointKey& key) { return FindWithKey(run, key); }
+
+const SealedCheckpoint* FindOfStep(const Run& run, int64_t step) {
+  for (const auto* sealed : {&run.checkpoints, &run.superseded}) {
+    for (auto one = sealed->rbegin(); one != sealed->rend(); ++one) {
+      if (one->step == step && !one->retired) return &*one;
+    }
+  }
+  return nullptr;
+}
+
+std::pair<const SealedCheckpoint*, bool> FindEvaluated(const Run& run, int64_t step, double loss) {
+  const auto is_it = [&](const SealedCheckpoint& one) {
+    return one.step == step && !one.retired && one.validation_loss.value_or(loss) == loss;
+  };
+  for (const auto* sealed : {&run.checkpoints, &run.superseded}) {
+    const auto found = std::find_if(sealed->rbegin(), sealed->rend(), is_it);
+    if (found != sealed->rend()) return {&*found, sealed == &run.superseded};
+  }
+  return {nullptr, false};
+}
+
 bool AwaitsVerdict(const Run& run) {
   if (!run.suspicion || run.suspicion->whole) return false;
   return run.suspicion->asks_coordinator || run.suspicion->told_by.size() > 1;
@@ -78,11 +124,24 @@ std::string RequestedLeave(const Run& run) {
   return run.next_leg ? run.next_leg->why : "";
 }
 
-const Leg& LegNumbered(const Run& run, int number) {
-  for (const EndedLeg& ended : run.ended_legs) {
-    if (ended.leg.number == number) return ended.leg;
+std::vector<std::string> SealedDirectories(const Run& run) {
+  std::vector<std::string> directories;
+  for (const auto* sealed : {&run.checkpoints, &run.superseded}) {
+    for (const SealedCheckpoint& checkpoint : *sealed) {
+      if (!checkpoint.retired) directories.push_back(checkpoint.directory);
+    }
   }
-  return run.leg;
+  return directories;
+}
+
+const Leg& LegNumbered(const Run& run, int number) {
+  const EndedLeg* ended = FindEndedLeg(run, number);
+  return ended == nullptr ? run.leg : ended->leg;
+}
+
+const Submission& SubmissionOfLeg(const Run& run, int number) {
+  const EndedLeg* ended = FindEndedLeg(run, number);
+  return ended == nullptr ? *run.submission : *ended->submission;
 }
 
 bool HasLegOf(const Run& run, const std::string& request_id) {
@@ -110,6 +169,7 @@ std::string RestoreRefusal(const Run& run, int64_t step) {
   if (run.FindQuarantined(step) == nullptr) {
     return fmt::format("no checkpoint of step {} is in quarantine", step);
   }
+  if (run.FindQuarantined(step)->superseded) return "";
   if (const SealedCheckpoint* again = run.FindCheckpoint(step)) {
     return fmt::format("step {} was trained and sealed again, in epoch {}; nothing is missing",
                        step, again->epoch);

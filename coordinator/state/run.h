@@ -138,6 +138,14 @@ struct SealedCheckpoint : contract::WrittenCheckpoint {
   bool pinned = false;              // a user keeps it: neither retention nor a prune removes it
 };
 
+// Tells the sealed checkpoints of a run apart: another leg may seal a step again.
+struct CheckpointKey {
+  int64_t step = 0;
+  Epoch epoch = 0;  // that wrote it
+
+  bool operator==(const CheckpointKey&) const = default;
+};
+
 // A checkpoint that two readers found damaged, or whose directory is gone. No run resumes from it.
 // No program deletes it. A damaged one has a mark beside its directory
 // (formats/checkpoint_directory.h).
@@ -146,6 +154,9 @@ struct QuarantinedCheckpoint {
   std::string reason;
   Timestamp at{};
   bool lost = false;  // its directory was gone
+  // It belongs to an earlier leg, beyond the step where the next leg began, so that it comes back
+  // into Run::superseded.
+  bool superseded = false;
 };
 
 // The coordinator's own verdict on a checkpoint. Unreadable: the storage failed, which says nothing
@@ -205,7 +216,8 @@ struct Run {
   Timestamp submitted_at{};
   std::optional<Timestamp> started_at;
   std::optional<Timestamp> finished_at;
-  Instant state_since{};  // volatile: when this process saw the state begin
+  uint64_t ended_sequence = 0;  // number of the event that ended it; 0: it has not ended
+  Instant state_since{};        // volatile: when this process saw the state begin
 
   Leg leg;                           // the newest
   std::vector<EndedLeg> ended_legs;  // the others, the oldest first
@@ -274,6 +286,19 @@ struct Run {
   const SealedCheckpoint* CheckpointBefore(int64_t step) const;
 };
 
+// The sealed checkpoint, superseded ones too, also a retired one; null if there is none.
+const SealedCheckpoint* FindSealed(const Run& run, const CheckpointKey& key);
+SealedCheckpoint* FindSealed(Run& run, const CheckpointKey& key);
+
+// The checkpoint of that step that the run builds on, else the newest superseded one; never a
+// retired one. Null if there is none.
+const SealedCheckpoint* FindOfStep(const Run& run, int64_t step);
+
+// The checkpoint of the evaluation at `step` that gave `loss`, and whether an earlier leg has left
+// it behind (Run::superseded); null if there is none. A step that was trained again in another leg
+// has a checkpoint with another loss.
+std::pair<const SealedCheckpoint*, bool> FindEvaluated(const Run& run, int64_t step, double loss);
+
 // True while the run waits for the verdict about the checkpoint to resume from. It is not placed
 // then.
 bool AwaitsVerdict(const Run& run);
@@ -281,8 +306,12 @@ bool AwaitsVerdict(const Run& run);
 // What a user asked the ranks to save and leave for: a pause, or another leg. Empty: nothing.
 std::string RequestedLeave(const Run& run);
 
+// The directories of the run's sealed checkpoints, superseded ones too, without retired ones.
+std::vector<std::string> SealedDirectories(const Run& run);
+
 // The leg with this number; the newest if there is none.
 const Leg& LegNumbered(const Run& run, int number);
+const Submission& SubmissionOfLeg(const Run& run, int number);
 
 // Whether the call with this request id began a leg of the run, or is about to.
 bool HasLegOf(const Run& run, const std::string& request_id);

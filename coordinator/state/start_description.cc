@@ -17,12 +17,22 @@ std::string NameOf(const std::string& path, const Cluster& cluster) {
   return fmt::format("{}@{}", found->run->submission->name, found->checkpoint.step);
 }
 
-// The run whose checkpoint's directory `path` is; null if it is unknown, or `path` is another file.
+// The run whose checkpoint's directory `path` is, also a deleted one whose checkpoints were kept;
+// null if it is unknown, or `path` is another file.
 std::shared_ptr<const Run> RunOfCheckpoint(const Cluster& cluster, const std::string& path) {
   const size_t checkpoints = path.rfind(kCheckpoints);
   if (checkpoints == std::string::npos || checkpoints == 0) return nullptr;
   const size_t id = path.rfind('/', checkpoints - 1) + 1;
-  return cluster.FindRun(RunId(path.substr(id, checkpoints - id)));
+  return cluster.FindRunOrKept(RunId(path.substr(id, checkpoints - id)));
+}
+
+// Of a deleted run only the kept checkpoints still exist, and copies elsewhere.
+std::string DeletedRefusal(const DeletedRun& run, const std::string& path) {
+  const bool is_kept = std::find(run.kept_checkpoints.begin(), run.kept_checkpoints.end(), path) !=
+                       run.kept_checkpoints.end();
+  if (is_kept || !path.starts_with(run.run_directory + std::string(kCheckpoints))) return "";
+  return fmt::format("{} belonged to run '{}', which was deleted by {}; {} of its checkpoints stay",
+                     path, run.name, run.deleted_by, run.kept_checkpoints.size());
 }
 
 }  // namespace
@@ -41,6 +51,7 @@ std::optional<KnownCheckpoint> FindCheckpointAt(const Cluster& cluster, const st
 std::string InitialModelRefusal(const Cluster& cluster, const std::string& path) {
   const auto run = RunOfCheckpoint(cluster, path);
   if (run == nullptr) return "";
+  if (const auto deleted = cluster.FindDeleted(run->id)) return DeletedRefusal(*deleted, path);
   const std::string& name = run->submission->name;
   if (const auto found = FindCheckpointAt(cluster, path)) {
     if (!found->checkpoint.retired) return "";

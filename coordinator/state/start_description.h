@@ -15,7 +15,8 @@ struct KnownCheckpoint {
   SealedCheckpoint checkpoint;
 };
 
-// The checkpoint in this directory, if it is sealed and its run is known.
+// The checkpoint in this directory, if it is sealed and its run is known. Also finds the kept
+// checkpoints of a deleted run.
 std::optional<KnownCheckpoint> FindCheckpointAt(const Cluster& cluster, const std::string& path);
 
 // Why no run can begin from the model in this directory; empty when one can, as far as the

@@ -109,6 +109,7 @@ class Encoder {
     record_.mutable_checkpoint_damaged()->set_step(event.step);
     record_.mutable_checkpoint_damaged()->set_reason(event.reason);
     record_.mutable_checkpoint_damaged()->set_lost(event.lost);
+    record_.mutable_checkpoint_damaged()->set_epoch(event.epoch);
   }
   void operator()(const CheckpointRestored& event) {
     record_.mutable_checkpoint_restored()->set_step(event.step);
@@ -149,7 +150,7 @@ class Encoder {
   }
   void operator()(const CheckpointsPruned& event) {
     pb::CheckpointsPruned& to = *record_.mutable_checkpoints_pruned();
-    for (const PrunedCheckpoint& pruned : event.checkpoints) {
+    for (const CheckpointKey& pruned : event.checkpoints) {
       pb::PrunedCheckpoint& added = *to.add_checkpoints();
       added.set_step(pruned.step);
       added.set_epoch(pruned.epoch);
@@ -288,9 +289,9 @@ StatusOr<EventBody> DecodeBody(const pb::Record& record) {
       return CheckpointVerified{record.checkpoint_verified().step(),
                                 record.checkpoint_verified().text()};
     case pb::Record::kCheckpointDamaged:
-      return CheckpointDamaged{record.checkpoint_damaged().step(),
-                               record.checkpoint_damaged().reason(),
-                               record.checkpoint_damaged().lost()};
+      return CheckpointDamaged{
+          record.checkpoint_damaged().step(), record.checkpoint_damaged().reason(),
+          record.checkpoint_damaged().lost(), record.checkpoint_damaged().epoch()};
     case pb::Record::kCheckpointRestored:
       return CheckpointRestored{record.checkpoint_restored().step()};
     case pb::Record::kRunRequeued:

@@ -14,11 +14,6 @@
 namespace gp::coordinator {
 namespace {
 
-// Values of the column `retired`.
-constexpr int64_t kOffered = 0;
-constexpr int64_t kRetired = 1;
-constexpr int64_t kQuarantined = 2;
-
 constexpr const char* kMigrations[] = {
     R"(CREATE TABLE records(
          sequence INTEGER PRIMARY KEY,
@@ -51,7 +46,10 @@ constexpr const char* kMigrations[] = {
     // program cannot read.
     "-- version 5\n",
     // The same for records of deletions, pins, prunes, labels and notes.
-    "-- version 6\n"};
+    "-- version 6\n",
+    // Nothing read it: the catalogue follows from the records. From here on a lost checkpoint may
+    // be a superseded one.
+    "DROP TABLE IF EXISTS checkpoints;"};
 
 std::string Quoted(std::string_view text) {
   std::string quoted = "'";
@@ -119,11 +117,6 @@ Status SqliteStore::Prepare() {
       {&commit_, "COMMIT"},
       {&insert_record_, "INSERT INTO records VALUES (?, ?, ?)"},
       {&insert_request_, "INSERT INTO requests VALUES (?, ?, ?, ?)"},
-      {&insert_checkpoint_, "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, 0, ?)"},
-      {&set_retired_, "UPDATE checkpoints SET retired = ? WHERE run_id = ? AND step = ?"},
-      {&set_pruned_,
-       "UPDATE checkpoints SET retired = 1 WHERE run_id = ? AND step = ? AND epoch = ?"},
-      {&delete_checkpoints_, "DELETE FROM checkpoints WHERE run_id = ?"},
       {&select_generation_, "SELECT generation FROM coordinator"}};
   for (const auto& [statement, sql] : statements) {
     ASSIGN_OR_RETURN(*statement, writer_.Prepare(sql));
@@ -175,40 +168,13 @@ Status SqliteStore::Insert(uint64_t sequence, const Event& absolute) {
     insert_request_.Bind(1, event.request_id).Bind(2, run);
     return insert_request_.Bind(3, submitted->submission.body_digest).Bind(4, number).Run();
   }
-  if (const auto* sealed = std::get_if<CheckpointSealed>(&event.body)) {
-    insert_checkpoint_.Bind(1, run).Bind(2, sealed->checkpoint.step);
-    insert_checkpoint_.Bind(3, static_cast<int64_t>(sealed->epoch));
-    insert_checkpoint_.Bind(4, sealed->checkpoint.directory);
-    return insert_checkpoint_.Bind(5, sealed->checkpoint.manifest_digest).Bind(6, number).Run();
-  }
   if (const auto* ended = std::get_if<RunEnded>(&event.body)) {
     return ended_runs_.Add(event.run, sequence, ended->state);
   }
-  if (std::holds_alternative<LegRequested>(event.body)) return ended_runs_.Remove(event.run);
-  if (std::holds_alternative<RunDeleted>(event.body)) {
-    RETURN_IF_ERROR(delete_checkpoints_.Bind(1, run).Run());
-    return ended_runs_.Remove(event.run);
-  }
-  if (const auto* pruned = std::get_if<CheckpointsPruned>(&event.body)) {
-    for (const PrunedCheckpoint& one : pruned->checkpoints) {
-      set_pruned_.Bind(1, run).Bind(2, one.step).Bind(3, static_cast<int64_t>(one.epoch));
-      RETURN_IF_ERROR(set_pruned_.Run());
-    }
-    return OkStatus();
-  }
+  const bool goes_on_or_away = std::holds_alternative<LegRequested>(event.body) ||
+                               std::holds_alternative<RunDeleted>(event.body);
+  if (goes_on_or_away) return ended_runs_.Remove(event.run);
   if (std::holds_alternative<RunAnnotated>(event.body)) return ended_runs_.SetLabels(event.run);
-  const auto set_retired = [&](int64_t retired, int64_t step) {
-    return set_retired_.Bind(1, retired).Bind(2, run).Bind(3, step).Run();
-  };
-  if (const auto* retired = std::get_if<CheckpointRetired>(&event.body)) {
-    return set_retired(kRetired, retired->step);
-  }
-  if (const auto* damaged = std::get_if<CheckpointDamaged>(&event.body)) {
-    return set_retired(kQuarantined, damaged->step);
-  }
-  if (const auto* restored = std::get_if<CheckpointRestored>(&event.body)) {
-    return set_retired(kOffered, restored->step);
-  }
   return OkStatus();
 }
 

@@ -77,8 +77,7 @@ class SqliteStore final : public Store {
 
   daemon::StateLock lock_;
   SqliteConnection writer_;
-  SqliteStatement begin_, commit_, insert_record_, insert_request_, insert_checkpoint_,
-      set_retired_, set_pruned_, delete_checkpoints_, select_generation_;
+  SqliteStatement begin_, commit_, insert_record_, insert_request_, select_generation_;
   EndedRunsTable ended_runs_;
   KnownStorage storage_;  // the root does not change after Open
   uint64_t generation_ = 0;

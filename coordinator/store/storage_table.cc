@@ -38,16 +38,9 @@ StatusOr<std::vector<RewrittenRecord>> RecordsWithPaths(SqliteConnection& writer
 Status Rewrite(SqliteConnection& writer, const std::vector<RewrittenRecord>& records) {
   ASSIGN_OR_RETURN(SqliteStatement record,
                    writer.Prepare("UPDATE records SET record = ? WHERE sequence = ?"));
-  ASSIGN_OR_RETURN(
-      SqliteStatement checkpoint,
-      writer.Prepare("UPDATE checkpoints SET directory = ? WHERE run_id = ? AND step = ?"));
   for (const RewrittenRecord& one : records) {
     const std::string bytes = EncodeRecord(static_cast<uint64_t>(one.sequence), one.event);
     RETURN_IF_ERROR(record.BindBlob(1, bytes).Bind(2, one.sequence).Run());
-    const auto* sealed = std::get_if<CheckpointSealed>(&one.event.body);
-    if (sealed == nullptr) continue;
-    checkpoint.Bind(1, sealed->checkpoint.directory).Bind(2, one.event.run.value());
-    RETURN_IF_ERROR(checkpoint.Bind(3, sealed->checkpoint.step).Run());
   }
   return OkStatus();
 }

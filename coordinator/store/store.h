@@ -1,6 +1,6 @@
 // Store: the coordinator's durable state. An append-only log of records, one transaction per
-// batch, and the tables that are derived from it in the same transaction (requests, checkpoint
-// catalogue, ended runs). One thread (the Reconciler) calls Append; ReadRun and ListEnded may be
+// batch, and the tables that are derived from it in the same transaction (requests,
+// ended runs). One thread (the Reconciler) calls Append; ReadRun and ListEnded may be
 // called from any thread.
 // Implementations: SqliteStore, MemoryStore; both pass tests/coordinator/store/store_contract.h.
 #pragma once

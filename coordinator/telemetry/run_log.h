@@ -68,8 +68,8 @@ struct Progress {
   std::optional<contract::TrainingPoint> newest;
   std::optional<double> validation_loss;
   int64_t validation_step = 0;
-  // The lowest validation loss of all evaluations. Unknown (`best_known` is false) for a run whose
-  // summary an older version wrote.
+  // The lowest validation loss of all evaluations; absent while every one gave NaN. Unknown
+  // (`best_known` is false) for a run whose summary an older version wrote.
   std::optional<double> best_validation_loss;
   int64_t best_validation_step = 0;
   bool best_known = true;

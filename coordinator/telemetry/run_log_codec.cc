@@ -1,5 +1,7 @@
 #include "coordinator/telemetry/run_log_codec.h"
 
+#include <cmath>
+
 #include "gp/store/v1/run_log.pb.h"
 #include "rpc/message_fields.h"
 
@@ -76,8 +78,8 @@ std::string EncodeSummary(const RunSummary& summary) {
   if (progress.newest) rpc::WriteFields(*progress.newest, *stored.mutable_newest());
   if (progress.validation_loss) stored.set_validation_loss(*progress.validation_loss);
   stored.set_validation_step(progress.validation_step);
-  if (progress.best_known && progress.best_validation_loss) {
-    stored.set_best_validation_loss(*progress.best_validation_loss);
+  if (progress.best_known && progress.validation_loss) {
+    stored.set_best_validation_loss(progress.best_validation_loss.value_or(std::nan("")));
     stored.set_best_validation_step(progress.best_validation_step);
   }
   stored.set_warning(progress.warning);
@@ -112,11 +114,10 @@ std::optional<RunSummary> DecodeSummary(std::string_view bytes) {
   if (stored.has_newest()) progress.newest = rpc::ReadFields<TrainingPoint>(stored.newest());
   if (stored.has_validation_loss()) progress.validation_loss = stored.validation_loss();
   progress.validation_step = stored.validation_step();
-  if (stored.has_best_validation_loss()) {
+  progress.best_known = stored.has_best_validation_loss() || !stored.has_validation_loss();
+  if (stored.has_best_validation_loss() && !std::isnan(stored.best_validation_loss())) {
     progress.best_validation_loss = stored.best_validation_loss();
     progress.best_validation_step = stored.best_validation_step();
-  } else {
-    progress.best_known = !stored.has_validation_loss();
   }
   progress.warning = stored.warning();
   progress.skipped_steps = stored.skipped_steps();

@@ -191,10 +191,16 @@ StatusOr<std::vector<std::string>> ListDirectory(const std::string& directory) {
   return names;
 }
 
-StatusOr<uint64_t> FreeBytes(const std::string& path) {
+StatusOr<FileSystemSpace> SpaceAt(const std::string& path) {
   struct statvfs info {};
   if (statvfs(path.c_str(), &info) != 0) return ErrnoStatus(errno, "statvfs", path);
-  return static_cast<uint64_t>(info.f_bavail) * info.f_frsize;
+  return FileSystemSpace{static_cast<uint64_t>(info.f_blocks) * info.f_frsize,
+                         static_cast<uint64_t>(info.f_bavail) * info.f_frsize};
+}
+
+StatusOr<uint64_t> FreeBytes(const std::string& path) {
+  ASSIGN_OR_RETURN(const FileSystemSpace space, SpaceAt(path));
+  return space.free_bytes;
 }
 
 std::string JoinPath(std::string_view directory, std::string_view name) {

@@ -43,7 +43,14 @@ bool FileExists(const std::string& path);
 StatusOr<uint64_t> FileSize(const std::string& path);
 // Names in `directory` without "." and "..", sorted.
 StatusOr<std::vector<std::string>> ListDirectory(const std::string& directory);
-// Bytes an ordinary user may still write on the file system of `path`.
+
+struct FileSystemSpace {
+  uint64_t total_bytes = 0;
+  uint64_t free_bytes = 0;  // that an ordinary user may still write
+};
+
+// Of the file system that holds `path`.
+StatusOr<FileSystemSpace> SpaceAt(const std::string& path);
 StatusOr<uint64_t> FreeBytes(const std::string& path);
 
 std::string JoinPath(std::string_view directory, std::string_view name);

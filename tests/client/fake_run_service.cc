@@ -486,6 +486,26 @@ grpc::Status FakeRunService::Metrics(grpc::ServerContext* context,
                                *writer);
 }
 
+std::string FakeRunService::RootOf(const std::string& id) const {
+  const v1::Run* run = Find(id);
+  return run != nullptr && run->has_parent() ? RootOf(run->parent().run_id()) : id;
+}
+
+grpc::Status FakeRunService::Lineage(grpc::ServerContext*, const v1::LineageRequest* request,
+                                     grpc::ServerWriter<v1::LineageResponse>* writer) {
+  if (auto status = Admit(); !status.ok()) return status;
+  MutexLock lock(mutex_);
+  const v1::Run* wanted = Find(request->run());
+  if (wanted == nullptr) return {grpc::StatusCode::NOT_FOUND, "no run"};
+  for (const v1::Run& run : runs_) {
+    if (RootOf(run.run_id()) != RootOf(wanted->run_id())) continue;
+    v1::LineageResponse response;
+    *response.mutable_run() = run;
+    writer->Write(response);
+  }
+  return grpc::Status::OK;
+}
+
 grpc::Status FakeRunService::Curves(grpc::ServerContext*, const v1::CurvesRequest* request,
                                     grpc::ServerWriter<v1::CurvePoints>* writer) {
   if (auto status = Admit(); !status.ok()) return status;

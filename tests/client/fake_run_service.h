@@ -93,6 +93,9 @@ class FakeRunService final : public v1::RunService::Service {
                       grpc::ServerWriter<v1::RunEvent>*) override;
   grpc::Status Metrics(grpc::ServerContext*, const v1::MetricsRequest*,
                        grpc::ServerWriter<v1::MetricPoint>*) override;
+  // Sends the runs whose parents lead to the same one.
+  grpc::Status Lineage(grpc::ServerContext*, const v1::LineageRequest*,
+                       grpc::ServerWriter<v1::LineageResponse>*) override;
   grpc::Status Curves(grpc::ServerContext*, const v1::CurvesRequest*,
                       grpc::ServerWriter<v1::CurvePoints>*) override;
   grpc::Status Checkpoints(grpc::ServerContext*, const v1::CheckpointsRequest*,
@@ -112,6 +115,8 @@ class FakeRunService final : public v1::RunService::Service {
   // Whether the last state of SetWatch is terminal; then the other streams end, too.
   bool RunEnds();
   const v1::Run* Find(const std::string& reference) const REQUIRES(mutex_);
+  // The id of the ancestor that began from no run.
+  std::string RootOf(const std::string& id) const REQUIRES(mutex_);
   bool IsWanted(const v1::ListRequest& request, const v1::Run& run) const REQUIRES(mutex_);
   template <typename Message>
   grpc::Status Tell(const grpc::ServerContext& context, bool follow,

@@ -1,5 +1,7 @@
 #include "client/fake_storage_service.h"
 
+#include <algorithm>
+
 namespace gp::testing {
 
 void FakeStorageService::SetDeletion(const v1::DeleteRunResponse& deletion) {
@@ -65,10 +67,22 @@ grpc::Status FakeStorageService::PinCheckpoint(grpc::ServerContext*,
   return grpc::Status::OK;
 }
 
-grpc::Status FakeStorageService::DiskUsage(grpc::ServerContext*, const v1::DiskUsageRequest*,
+grpc::Status FakeStorageService::DiskUsage(grpc::ServerContext*,
+                                           const v1::DiskUsageRequest* request,
                                            v1::DiskUsageResponse* response) {
   MutexLock lock(mutex_);
   *response = usage_;
+  if (request->runs().empty()) return grpc::Status::OK;
+  response->clear_runs();
+  for (const std::string& wanted : request->runs()) {
+    const auto found = std::find_if(
+        usage_.runs().begin(), usage_.runs().end(),
+        [&](const auto& one) { return wanted == one.run_id() || wanted == one.run_name(); });
+    if (found == usage_.runs().end()) {
+      return {grpc::StatusCode::NOT_FOUND, "run '" + wanted + "' does not exist"};
+    }
+    *response->add_runs() = *found;
+  }
   return grpc::Status::OK;
 }
 

@@ -243,7 +243,7 @@ class World {
     const size_t at = checkpoint.find('@');
     const RunId parent(checkpoint.substr(0, at));
     const int64_t step = std::stoll(checkpoint.substr(at + 1));
-    const auto run = cluster_.FindRun(parent);
+    const auto run = cluster_.FindRunOrKept(parent);
     submission.parent_run = parent.value();
     submission.parent_leg = 1;
     submission.parent_step = step;
@@ -405,6 +405,7 @@ class World {
     if (const auto* retired = std::get_if<CheckpointRetired>(&event.body)) {
       return fmt::format(" step={}", retired->step);
     }
+    if (const auto* warned = std::get_if<RunWarned>(&event.body)) return ": " + warned->text;
     if (const auto* paused = std::get_if<RunPaused>(&event.body)) return ": " + paused->reason;
     if (const auto* verified = std::get_if<CheckpointVerified>(&event.body)) {
       return ": " + verified->text;

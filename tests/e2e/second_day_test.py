@@ -230,6 +230,25 @@ class SecondDay(unittest.TestCase):
         self.assertEqual(service.status("branch")["progress"]["step"] % 2000, 10)
         service.gpctl("cancel", "trains")
 
+    def test_kept_checkpoints_of_a_deleted_run_begin_another_that_equals_it(self):
+        service = self.service
+        service.submit("kept")
+        service.finish("kept")
+        weights = service.weights("kept", 30)
+        kept = service.status("kept")
+        checkpoint = next(pathlib.Path(kept["run_directory"]).glob("checkpoints/step-00000015-*"))
+        service.gpctl("delete", "kept", "--keep-checkpoints", "--yes")
+        self.assertIn("deleted", service.gpctl("du", "kept"))
+        service.submit("heir", more=f"init_from: {checkpoint}\ninit_optimizer: keep\ninit_data: keep\n")
+        service.finish("heir")
+        self.assertEqual(service.weights("heir", 30), weights)
+        heir = service.status("heir")
+        self.assertEqual((heir["parent"]["name"], heir["parent"]["deleted"]), ("kept", True))
+        self.assertEqual(heir["engine"]["kernels"], kept["engine"]["kernels"])
+        self.assertIn("run heir began from a checkpoint of kept", service.refused("delete", kept["run_id"], "--yes"))
+        service.gpctl("delete", kept["run_id"], "heir", "--yes")
+        self.assertIn("was deleted by", service.refused("du", kept["run_id"]))
+
     def test_what_cannot_be_forked_is_refused_with_the_way_out(self):
         service = self.service
         service.submit("whole")

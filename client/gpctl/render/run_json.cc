@@ -72,6 +72,8 @@ Json ProgressFields(const v1::Progress& progress) {
   if (progress.has_best_validation_loss()) {
     json["best_val_loss"] = progress.best_validation_loss();
     json["best_val_step"] = progress.best_validation_step();
+    json["best_val_checkpoint"] = progress.best_validation_checkpoint();
+    json["best_val_superseded"] = progress.best_validation_superseded();
   }
   return json;
 }

@@ -144,16 +144,19 @@ std::string SkippedText(const v1::Progress& progress) {
                      progress.skipped_steps() == 1 ? "" : "s");
 }
 
-// The best evaluation, if its step has no checkpoint: then RUN@best is another one.
+// The best evaluation, if the run does not build on a checkpoint of it: then RUN@best is another
+// one.
 std::string UnsavedBestText(const v1::Run& run) {
   const v1::Progress& progress = run.progress();
-  const int64_t step = progress.best_validation_step();
-  const bool saved = step == run.best_checkpoint_step() || step == run.latest_checkpoint_step();
-  if (!progress.has_best_validation_loss() || saved) return "";
-  return fmt::format(
-      "step {} had the lowest validation loss, {}; no checkpoint of it exists "
-      "(checkpoint.on_best: true saves each improvement)",
-      WithThousands(step), Loss(progress.best_validation_loss()));
+  const std::string& directory = progress.best_validation_checkpoint();
+  const bool superseded = progress.best_validation_superseded();
+  if (!progress.has_best_validation_loss() || (!directory.empty() && !superseded)) return "";
+  const std::string best =
+      fmt::format("step {}{} had the lowest validation loss, {}",
+                  WithThousands(progress.best_validation_step()),
+                  superseded ? " of an earlier leg" : "", Loss(progress.best_validation_loss()));
+  if (superseded) return fmt::format("{}; its checkpoint is {}", best, directory);
+  return best + "; no checkpoint of it exists (checkpoint.on_best: true saves each improvement)";
 }
 
 std::string CheckpointText(const v1::Run& run) {

@@ -38,8 +38,9 @@ StatusOr<int> ParseVersion(const std::string& path, const std::string& said,
   }
   if (version <= format.newest()) return version;
   return FailedPrecondition(
-      "{} has apiVersion {}, written by a newer gpctl; this one reads up to {}: upgrade it", path,
-      said, format.ApiVersion());
+      "{} has apiVersion {}, written by a newer gpctl; this gpctl reads versions up to {}; upgrade "
+      "gpctl",
+      path, said, format.ApiVersion());
 }
 
 // Writes the migrated text, and first copies the old file to <path>.v<version>. An existing copy is

@@ -12,6 +12,7 @@
 #include "client/gpctl/session/live_contexts.h"
 #include "client/gpctl/terminal/hint.h"
 #include "rpc/listen_address.h"
+#include "rpc/status.h"
 #include "rpc/tls.h"
 #include "rpc/token.h"
 
@@ -220,15 +221,19 @@ bool Session::WarnIfInsecure() {
   return true;
 }
 
-StatusOr<v1::Run> Session::FindRun(const std::string& reference) {
-  ASSIGN_OR_RETURN(client::RunClient * client, Client());
+std::string Session::WithNamespace(const std::string& reference) const {
   const std::string name = NamespaceOfRuns();
   const bool qualified = name.empty() || reference.find('/') != std::string::npos;
-  StatusOr<v1::Run> run = client->Get(qualified ? reference : name + "/" + reference);
+  return qualified ? reference : name + "/" + reference;
+}
+
+StatusOr<v1::Run> Session::FindRun(const std::string& reference) {
+  ASSIGN_OR_RETURN(client::RunClient * client, Client());
+  StatusOr<v1::Run> run = client->Get(WithNamespace(reference));
   if (run.status().code() == StatusCode::kFailedPrecondition)
     return NotFound("{}", Message(run.status()));
   const bool is_missing = run.status().code() == StatusCode::kNotFound;
-  const bool is_deleted = Message(run.status()).find("was deleted") != std::string::npos;
+  const bool is_deleted = rpc::ReasonOf(run.status()) == rpc::kRunDeleted;
   if (is_missing && !is_deleted) return ExplainMissingRun(reference);
   return run;
 }

@@ -85,6 +85,9 @@ class Session {
   std::string Namespace() const;
   std::string NamespaceOfRuns() const;
 
+  // The reference with the namespace of this invocation, unless it has one.
+  std::string WithNamespace(const std::string& reference) const;
+
   // The run with this name, id, unique prefix of an id, or "@last". NotFound suggests the nearest
   // name or says that the prefix is ambiguous; both give exit code 3.
   StatusOr<v1::Run> FindRun(const std::string& reference);

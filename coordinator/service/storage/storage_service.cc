@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "coordinator/access/named_run.h"
 #include "coordinator/checkpoints/disk_usage.h"
 #include "coordinator/scheduler/retention.h"
@@ -16,32 +17,9 @@ namespace {
 
 constexpr int kKeepLastMax = 1'000'000;
 
-bool IsKept(const Run& run, const PrunedCheckpoint& pruned) {
-  for (const auto* sealed : {&run.checkpoints, &run.superseded}) {
-    for (const SealedCheckpoint& one : *sealed) {
-      if (one.step == pruned.step && one.epoch == pruned.epoch) return !one.retired;
-    }
-  }
-  return false;
-}
-
-const SealedCheckpoint* FindSealed(const Run& run, const PrunedCheckpoint& wanted) {
-  for (const auto* sealed : {&run.checkpoints, &run.superseded}) {
-    for (const SealedCheckpoint& one : *sealed) {
-      if (one.step == wanted.step && one.epoch == wanted.epoch) return &one;
-    }
-  }
-  return nullptr;
-}
-
-// The checkpoint of that step that the run builds on, else the newest superseded one.
-const SealedCheckpoint* FindOfStep(const Run& run, int64_t step) {
-  for (const auto* sealed : {&run.checkpoints, &run.superseded}) {
-    for (auto one = sealed->rbegin(); one != sealed->rend(); ++one) {
-      if (one->step == step && !one->retired) return &*one;
-    }
-  }
-  return nullptr;
+bool IsKept(const Run& run, const CheckpointKey& pruned) {
+  const SealedCheckpoint* sealed = FindSealed(run, pruned);
+  return sealed != nullptr && !sealed->retired;
 }
 
 void Fill(const DeletedRun& run, v1::DeleteRunResponse& response) {
@@ -122,10 +100,9 @@ void StorageService::Delete(DeleteCall& call) {
   Event event{.run = deleted != nullptr ? deleted->id : (*run)->id,
               .actor = call.access().principal().Text(),
               .request_id = request.request_id(),
-              .body = RunDeleted{.keep_checkpoints = request.keep_checkpoints()}};
-  Event trial = event;
-  if (request.dry_run()) std::get<RunDeleted>(trial.body).keep_checkpoints = deleted == nullptr;
-  const Status admitted = Admit(*cluster, trial).status();
+              .body = RunDeleted{.keep_checkpoints = request.keep_checkpoints(),
+                                 .is_trial = request.dry_run()}};
+  const Status admitted = Admit(*cluster, event).status();
   if (!admitted.ok()) return call.Answer(admitted);
   call.Then(lanes_.usage, [this, event = std::move(event)](DeleteCall& self) mutable {
     MeasureAndDelete(self, std::move(event));
@@ -150,7 +127,10 @@ void StorageService::MeasureAndDelete(DeleteCall& call, Event event) {
   response.set_checkpoints(deletion.checkpoints);
   response.set_freed_bytes(deletion.freed_bytes);
   AddChildren(*cluster, event.run, response);
-  if (call.request().dry_run()) return call.AnswerUnchanged(OkStatus());
+  if (call.request().dry_run()) {
+    // Again, because measuring may have taken long.
+    return call.AnswerUnchanged(Admit(*reconciler_.snapshot(), event).status());
+  }
   reconciler_.Request(std::move(event),
                       [keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
                         keep->Answer(admission.status());
@@ -176,14 +156,14 @@ void StorageService::Prune(PruneCall& call) {
 
 void StorageService::MeasureAndPrune(PruneCall& call, const Event& event, const Run& run) {
   struct Measured {
-    PrunedCheckpoint pruned;
+    CheckpointKey pruned;
     v1::Checkpoint shown;
     uint64_t bytes = 0;
   };
   const auto cluster = reconciler_.snapshot();
   const int keep_last = std::get<CheckpointsPruned>(event.body).keep_last;
   std::vector<Measured> measured;
-  for (const PrunedCheckpoint& pruned : PrunableCheckpoints(*cluster, run, keep_last)) {
+  for (const CheckpointKey& pruned : PrunableCheckpoints(*cluster, run, keep_last)) {
     const SealedCheckpoint* checkpoint = FindSealed(run, pruned);
     measured.push_back({pruned, ToProto(run, *checkpoint), BytesAt(files_, checkpoint->directory)});
   }
@@ -220,7 +200,7 @@ void StorageService::Pin(PinCall& call) {
     return call.Answer(NotFound("run '{}' has no sealed checkpoint of step {}",
                                 (*run)->submission->name, request.step()));
   }
-  const PrunedCheckpoint which{checkpoint->step, checkpoint->epoch};
+  const CheckpointKey which{checkpoint->step, checkpoint->epoch};
   reconciler_.Request(
       {.run = (*run)->id,
        .actor = call.access().principal().Text(),
@@ -239,28 +219,60 @@ void StorageService::Measure(UsageCall& call) {
             [this](UsageCall& self) { self.Answer(FillUsage(self, self.response())); });
 }
 
-Status StorageService::FillUsage(UsageCall& call, v1::DiskUsageResponse& response) const {
+void StorageService::AddUsage(const Run& run, Usages& to) const {
+  v1::RunDiskUsage& usage = to[run.id];
+  usage.set_run_id(run.id.value());
+  usage.set_run_name(run.submission->name);
+  usage.set_state(static_cast<v1::RunState>(run.state));
+  Fill(SizeOf(files_, run), usage);
+}
+
+void StorageService::AddUsage(const DeletedRun& run, Usages& to) const {
+  v1::RunDiskUsage& usage = to[run.id];
+  usage.set_run_id(run.id.value());
+  usage.set_run_name(run.name);
+  Fill(SizeOf(files_, run), usage);
+}
+
+void StorageService::AddAll(UsageCall& call, const Cluster& cluster, Usages& to) const {
   const std::string& wanted = call.request().namespace_();
   const auto sees = [&](const std::string& name) {
     return (wanted.empty() || wanted == name) && call.access().RoleIn(name).has_value();
   };
+  cluster.runs.ForEach([&](const RunId&, const std::shared_ptr<const Run>& run) {
+    if (sees(NamespaceOf(*run))) AddUsage(*run, to);
+  });
+  cluster.deleted.ForEach([&](const RunId&, const std::shared_ptr<const DeletedRun>& run) {
+    if (!run->kept_checkpoints.empty() && sees(run->run_namespace)) AddUsage(*run, to);
+  });
+}
+
+Status StorageService::AddNamed(UsageCall& call, const Cluster& cluster, Usages& to) const {
+  for (const std::string& reference : call.request().runs()) {
+    const auto run = FindNamedRun(call.access(), cluster, reference);
+    if (run.ok()) {
+      AddUsage(**run, to);
+      continue;
+    }
+    const auto deleted = run.status().code() == StatusCode::kNotFound
+                             ? FindNamedDeletedRun(call.access(), cluster, reference)
+                             : nullptr;
+    if (deleted == nullptr || deleted->kept_checkpoints.empty()) return run.status();
+    AddUsage(*deleted, to);
+  }
+  return OkStatus();
+}
+
+Status StorageService::FillUsage(UsageCall& call, v1::DiskUsageResponse& response) const {
   const auto cluster = reconciler_.snapshot();
+  Usages by_id;
+  if (call.request().runs().empty()) {
+    AddAll(call, *cluster, by_id);
+  } else {
+    RETURN_IF_ERROR(AddNamed(call, *cluster, by_id));
+  }
   std::vector<v1::RunDiskUsage> usages;
-  cluster->runs.ForEach([&](const RunId& id, const std::shared_ptr<const Run>& run) {
-    if (!sees(NamespaceOf(*run))) return;
-    v1::RunDiskUsage& usage = usages.emplace_back();
-    usage.set_run_id(id.value());
-    usage.set_run_name(run->submission->name);
-    usage.set_state(static_cast<v1::RunState>(run->state));
-    Fill(SizeOf(files_, *run), usage);
-  });
-  cluster->deleted.ForEach([&](const RunId& id, const std::shared_ptr<const DeletedRun>& run) {
-    if (run->kept_checkpoints.empty() || !sees(run->run_namespace)) return;
-    v1::RunDiskUsage& usage = usages.emplace_back();
-    usage.set_run_id(id.value());
-    usage.set_run_name(run->name);
-    Fill(SizeOf(files_, *run), usage);
-  });
+  for (auto& [id, usage] : by_id) usages.push_back(std::move(usage));
   std::ranges::sort(usages, [](const v1::RunDiskUsage& a, const v1::RunDiskUsage& b) {
     return std::pair(TotalOf(b), a.run_id()) < std::pair(TotalOf(a), b.run_id());
   });

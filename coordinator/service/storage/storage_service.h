@@ -3,6 +3,7 @@
 // makes its decision durable through the Reconciler; RunDirectories deletes the files afterwards.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "coordinator/checkpoints/storage_root.h"
@@ -35,6 +36,12 @@ class StorageService final : public MethodService<v1::StorageService> {
   void MeasureAndPrune(PruneCall& call, const Event& event, const Run& run);
   void Pin(PinCall& call);
   void Measure(UsageCall& call);
+  using Usages = std::map<RunId, v1::RunDiskUsage>;
+  void AddUsage(const Run& run, Usages& to) const;
+  void AddUsage(const DeletedRun& run, Usages& to) const;
+  void AddAll(UsageCall& call, const Cluster& cluster, Usages& to) const;
+  // Adds the runs that the request names.
+  Status AddNamed(UsageCall& call, const Cluster& cluster, Usages& to) const;
   Status FillUsage(UsageCall& call, v1::DiskUsageResponse& response) const;
 
   Reconciler& reconciler_;

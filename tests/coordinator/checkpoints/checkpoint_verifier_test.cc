@@ -231,6 +231,27 @@ TEST_F(CheckpointVerifierTest, AFullStoreRefusesTheReturnAndItStaysInQuarantine)
   EXPECT_TRUE(IsMarked());
 }
 
+// The callbacks run on the verifier's thread, so what they ask for is queued.
+TEST_F(CheckpointVerifierTest, AnotherRequestIsRefusedWhileARepeatedOneStillWaits) {
+  formats::DamageFile(File(formats::kModelName));
+  Begin();
+  ASSERT_TRUE(WaitUntilQuarantined());
+  std::promise<Status> other, last;
+  const auto ask = [&](const std::string& request, CheckpointVerifier::Done done) {
+    verifier_.Restore(RunId("r"), kStep, {"user", request}, std::move(done));
+  };
+  const auto ask_another = [&](const Status&) {
+    ask("two", [&](const Status& status) { other.set_value(status); });
+  };
+  ask("one", [&](const Status&) {
+    ask("one", ask_another);
+    ask("one", [&](const Status& status) { last.set_value(status); });
+  });
+  EXPECT_EQ(other.get_future().get().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(last.get_future().get().code(), StatusCode::kDataLoss);
+  EXPECT_EQ(Restore("three").code(), StatusCode::kDataLoss) << "none waits any more";
+}
+
 TEST_F(CheckpointVerifierTest, RefusesWhatComesAfterItStopped) {
   Begin();
   verifier_.Stop();

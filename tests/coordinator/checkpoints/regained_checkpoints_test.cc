@@ -47,7 +47,7 @@ class RegainedCheckpoints : public ::testing::Test {
   // Applies the events that Regain returns, then returns the run.
   const RunValue& Regained(const std::vector<UnlistedCheckpoint>& unlisted) {
     const auto run = cluster_.FindRun(RunId("r"));
-    for (const Event& event : Regain(*run, unlisted, CheckListed(LocalStorage(), *run).gone, At(9)))
+    for (const Event& event : Regain(*run, unlisted, CheckListed(LocalStorage(), *run), At(9)))
       Do(event);
     return run_();
   }
@@ -131,6 +131,40 @@ TEST_F(RegainedCheckpoints, ThoseThatWereRemovedSinceLeaveTheCatalogue) {
   EXPECT_EQ(run.FindCheckpoint(10), nullptr);
   EXPECT_EQ(run.LatestCheckpoint()->step, 20);
   EXPECT_TRUE(CheckListed(LocalStorage(), run).gone.empty());
+}
+
+TEST_F(RegainedCheckpoints, ThoseThatAnEarlierLegLeftBehindLeaveTheCatalogueAndComeBackThere) {
+  Start(1);
+  for (const int64_t step : {10, 20}) {
+    Seal(1, step);
+    WriteToDisk(step);
+  }
+  Do(RunRequeued{1, "the node was drained"});
+  Do(LegRequested{*run_().submission, 10, "restarted from step 10"});
+  ASSERT_EQ(run_().superseded.size(), 1u);
+  ASSERT_TRUE(RemoveTree(Path(20)).ok());
+  EXPECT_TRUE(Regained({}).superseded.empty());
+  ASSERT_NE(run_().FindQuarantined(20), nullptr);
+  EXPECT_TRUE(run_().FindQuarantined(20)->lost);
+  EXPECT_EQ(run_().LatestCheckpoint()->step, 10);
+  Do(CheckpointRestored{20});
+  EXPECT_EQ(run_().superseded.size(), 1u);
+  EXPECT_EQ(run_().LatestCheckpoint()->step, 10) << "the run does not build on it";
+}
+
+TEST_F(RegainedCheckpoints, OneInQuarantineThatALegLeavesBehindComesBackAsSuperseded) {
+  Start(1);
+  for (const int64_t step : {10, 20}) {
+    Seal(1, step);
+    WriteToDisk(step);
+  }
+  ASSERT_TRUE(RemoveTree(Path(20)).ok());
+  Regained({});
+  Do(RunRequeued{1, "the node was drained"});
+  Do(LegRequested{*run_().submission, 10, "restarted from step 10"});
+  Do(CheckpointRestored{20});
+  EXPECT_EQ(run_().LatestCheckpoint()->step, 10);
+  EXPECT_EQ(run_().superseded.size(), 1u);
 }
 
 // A listed checkpoint of an ended run can be sampled, exported and used as a start, so one that no

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 
 #include "coordinator/store/sample_events.h"
@@ -192,6 +193,17 @@ TEST(RunDirectories, MakesNothingInAStorageThatIsAway) {
   EXPECT_TRUE(ListDirectory(storage.path())->empty());
 }
 
+// Counts what is deleted.
+class CountingStorage final : public LocalStorage {
+ public:
+  CountingStorage() : LocalStorage(Links::kRefused) {}
+  Status Delete(const std::string& path) const override {
+    ++deletions;
+    return LocalStorage::Delete(path);
+  }
+  mutable std::atomic<int> deletions = 0;
+};
+
 // A run that ended and was deleted, with these checkpoints on disk.
 class DeletedDirectory : public ::testing::Test {
  protected:
@@ -207,17 +219,19 @@ class DeletedDirectory : public ::testing::Test {
     ASSERT_TRUE(MakeDirectories(DirectoryOf(link_)).ok());
     ASSERT_EQ(symlink("../runs/r", link_.c_str()), 0);
   }
-  void Sweep(std::vector<std::string> kept) {
+  // Returns how much was deleted.
+  int Sweep(std::vector<std::string> kept) {
     Cluster cluster;
     DeletedRun deleted{.id = RunId("r"), .name = "tiny", .run_directory = run_};
     deleted.kept_checkpoints = std::move(kept);
     cluster.deleted.Set(deleted.id, std::make_shared<const DeletedRun>(deleted));
-    const LocalStorage storage(LocalStorage::Links::kRefused);
+    const CountingStorage storage;
     RunDirectories directories(storage);
     directories.SweepAll(cluster);
     directories.Stop();
     EXPECT_TRUE(FileExists(JoinPath(directory_.path(), "runs/other")));
     EXPECT_FALSE(std::filesystem::is_symlink(link_));
+    return storage.deletions;
   }
 
   TemporaryDirectory directory_;
@@ -236,7 +250,7 @@ TEST_F(DeletedDirectory, KeepsTheCheckpointsThatTheDeletionKept) {
   EXPECT_EQ(*ListDirectory(run_), Names{"checkpoints"});
   EXPECT_EQ(*ListDirectory(JoinPath(run_, "checkpoints")), Names{"a"});
   EXPECT_EQ(ListDirectory(JoinPath(run_, "checkpoints/a"))->size(), 2u);
-  Sweep({JoinPath(run_, "checkpoints/a")});
+  EXPECT_EQ(Sweep({JoinPath(run_, "checkpoints/a")}), 0) << "nothing is left to do";
   EXPECT_EQ(*ListDirectory(JoinPath(run_, "checkpoints")), Names{"a"});
 }
 

@@ -91,6 +91,67 @@ TEST_F(ServiceRetentionTest, DeletesByAgeAndSaysSo) {
   EXPECT_THAT(AuditText(), HasSubstr("team/old"));
 }
 
+TEST_F(ServiceRetentionTest, AClockThatIsSetFarAheadDeletesNothing) {
+  ServiceRetention retention(
+      reconciler_, *audit_, files_, clock_,
+      {.policy = {.age = std::chrono::hours(24)}, .storage_root = directory_.path()});
+  AddEndedRun("a");
+  retention.Look();
+  clock_.Advance(std::chrono::hours(2));
+  clock_.StepWall(std::chrono::hours(24 * 365));
+  retention.Look();
+  EXPECT_NE(reconciler_.snapshot()->FindRun(RunId("a")), nullptr);
+  clock_.Advance(std::chrono::hours(23));
+  retention.Look();
+  EXPECT_EQ(reconciler_.snapshot()->FindRun(RunId("a")), nullptr) << "it is old now";
+}
+
+TEST_F(ServiceRetentionTest, AClockThatIsAheadAtTheStartCanBeSetRightWithinAnHour) {
+  AddEndedRun("a");
+  clock_.StepWall(std::chrono::hours(24 * 365));
+  ServiceRetention retention(
+      reconciler_, *audit_, files_, clock_,
+      {.policy = {.age = std::chrono::hours(24)}, .storage_root = directory_.path()});
+  retention.Look();
+  clock_.Advance(std::chrono::minutes(59));
+  retention.Look();
+  EXPECT_NE(reconciler_.snapshot()->FindRun(RunId("a")), nullptr);
+  clock_.StepWall(-std::chrono::hours(24 * 365));
+  clock_.Advance(std::chrono::minutes(2));
+  retention.Look();
+  EXPECT_NE(reconciler_.snapshot()->FindRun(RunId("a")), nullptr);
+  clock_.Advance(std::chrono::hours(24));
+  retention.Look();
+  EXPECT_EQ(reconciler_.snapshot()->FindRun(RunId("a")), nullptr);
+}
+
+TEST_F(ServiceRetentionTest, WhatCannotBeAuditedIsNotDeleted) {
+  const std::string audit = JoinPath(directory_.path(), "audit");
+  // Each record begins a file, so that a missing directory is an error.
+  audit_ = nullptr;
+  audit_ = AuditLog::Open(audit, clock_, {.file_bytes_max = 1}).value();
+  const auto write = [&] {
+    std::promise<Status> written;
+    audit_->Record({.principal = "owner"},
+                   [&](const Status& status) { written.set_value(status); });
+    return written.get_future().get();
+  };
+  ASSERT_TRUE(write().ok());
+  ServiceRetention retention(reconciler_, *audit_, files_, clock_,
+                             {.policy = {.count = 1}, .storage_root = directory_.path()});
+  for (const char* id : {"a", "b", "c", "d"}) AddEndedRun(id);
+  const auto left = [&] { return reconciler_.snapshot()->runs.size(); };
+  ASSERT_TRUE(RemoveTree(audit).ok());
+  retention.Look();
+  EXPECT_EQ(left(), 3u) << "the record of the first one shows that the log cannot be written";
+  retention.Look();
+  EXPECT_EQ(left(), 3u);
+  ASSERT_TRUE(MakeDirectories(audit, 0700).ok());
+  ASSERT_TRUE(write().ok());
+  retention.Look();
+  EXPECT_EQ(left(), 1u);
+}
+
 TEST_F(ServiceRetentionTest, KeepsTheNewestByNumber) {
   ServiceRetention retention(reconciler_, *audit_, files_, clock_,
                              {.policy = {.count = 2}, .storage_root = directory_.path()});

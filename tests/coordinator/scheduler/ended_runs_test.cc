@@ -16,11 +16,12 @@ using ::testing::IsEmpty;
 
 using Ids = std::vector<RunId>;
 
-constexpr Timestamp kFirstHour{std::chrono::hours(1000)};
+constexpr Timestamp kFirstHour = std::chrono::sys_days(std::chrono::year(2026) / 1 / 1);
 
 class EndedRuns : public ::testing::Test {
  protected:
-  // A run that ended at this hour, with checkpoints of 10 bytes at steps 1, 2 and 3.
+  // A run that ended at this hour, with checkpoints of 10 bytes at steps 1, 2 and 3. Runs end in
+  // the order of hours.
   RunValue Ended(const std::string& id, int hour) {
     RunValue run;
     run.id = RunId(id);
@@ -32,6 +33,7 @@ class EndedRuns : public ::testing::Test {
     run.submitted_sequence = ++submitted_;
     run.state = RunState::kSucceeded;
     run.finished_at = kFirstHour + std::chrono::hours(hour);
+    run.ended_sequence = static_cast<uint64_t>(hour);
     for (const int step : {1, 2, 3}) {
       SealedCheckpoint one;
       one.step = step;
@@ -42,7 +44,9 @@ class EndedRuns : public ::testing::Test {
   }
   void Add(RunValue run) { cluster_.Set(std::move(run)); }
   Ids ToDelete(const EndedRunsPolicy& policy, int hour = 100) const {
-    return EndedRunsToDelete(cluster_, policy, kFirstHour + std::chrono::hours(hour));
+    ObservedTime time;
+    time.Note({Instant(), kFirstHour + std::chrono::hours(hour)});
+    return EndedRunsToDelete(cluster_, policy, time);
   }
 
   Cluster cluster_;
@@ -64,6 +68,62 @@ TEST_F(EndedRuns, AreDeletedByNumber) {
   EXPECT_THAT(ToDelete({.count = 1}), ElementsAre(RunId("a"), RunId("b")));
   EXPECT_THAT(ToDelete({.count = 3}), IsEmpty());
   EXPECT_THAT(ToDelete({}), IsEmpty()) << "off";
+}
+
+TEST_F(EndedRuns, TimeThatTheClockSkippedIsNoAge) {
+  Add(Ended("a", 10));
+  ObservedTime time;
+  const auto note = [&](int passed, int shown) {
+    time.Note({Instant(std::chrono::hours(passed)), kFirstHour + std::chrono::hours(shown)});
+    return EndedRunsToDelete(cluster_, {.age = std::chrono::hours(24)}, time);
+  };
+  EXPECT_THAT(note(0, 11), IsEmpty());
+  EXPECT_THAT(note(1, 100'000), IsEmpty());
+  EXPECT_THAT(note(22, 100'021), IsEmpty());
+  EXPECT_THAT(note(24, 100'023), ElementsAre(RunId("a")));
+}
+
+TEST_F(EndedRuns, AnEndInTheFutureIsThatOfTheNextRun) {
+  RunValue wrong = Ended("wrong", 10);
+  wrong.finished_at = kFirstHour + std::chrono::years(70);
+  Add(wrong);
+  EXPECT_THAT(ToDelete({.age = std::chrono::hours(24)}), IsEmpty()) << "nobody knows its age";
+  Add(Ended("next", 20));
+  EXPECT_THAT(ToDelete({.age = std::chrono::hours(24)}, 44), IsEmpty());
+  EXPECT_THAT(ToDelete({.age = std::chrono::hours(24)}, 45),
+              ElementsAre(RunId("wrong"), RunId("next")));
+}
+
+TEST_F(EndedRuns, AnEndBeforeThatOfAnEarlierRunIsThatOfTheNextOne) {
+  Add(Ended("first", 10));
+  RunValue wrong = Ended("wrong", 20);
+  wrong.finished_at = Timestamp();
+  Add(wrong);
+  Add(Ended("next", 30));
+  EXPECT_THAT(ToDelete({.age = std::chrono::hours(24)}, 50), ElementsAre(RunId("first")));
+  EXPECT_THAT(ToDelete({.age = std::chrono::hours(24)}, 55),
+              ElementsAre(RunId("first"), RunId("wrong"), RunId("next")));
+}
+
+TEST_F(EndedRuns, AnEndBeforeGpExistedHasNoAge) {
+  RunValue wrong = Ended("wrong", 10);
+  wrong.finished_at = Timestamp(std::chrono::hours(5));
+  Add(wrong);
+  EXPECT_THAT(ToDelete({.age = std::chrono::hours(24)}), IsEmpty());
+}
+
+TEST_F(EndedRuns, WhileTheClockSaysThatAllIsInTheFutureNoneIsOld) {
+  Add(Ended("a", 10));
+  Add(Ended("b", 20));
+  EXPECT_THAT(ToDelete({.age = std::chrono::hours(1)}, -24 * 365 * 56), IsEmpty());
+}
+
+TEST_F(EndedRuns, TheOrderIsThatOfTheEndsWhateverTheClockSaid) {
+  RunValue first = Ended("first", 10);
+  first.finished_at = kFirstHour + std::chrono::years(70);
+  Add(first);
+  Add(Ended("second", 20));
+  EXPECT_THAT(ToDelete({.count = 1}), ElementsAre(RunId("first")));
 }
 
 TEST_F(EndedRuns, UnfinishedRunsStay) {

@@ -81,7 +81,7 @@ TEST_F(RetentionTest, APruneTakesSupersededCheckpoints) {
   older.epoch = 0;
   run_.superseded = {older};
   EXPECT_EQ(PrunableCheckpoints(cluster_, run_, 3),
-            (std::vector<PrunedCheckpoint>{{10, 1}, {20, 1}, {40, 0}}));
+            (std::vector<CheckpointKey>{{10, 1}, {20, 1}, {40, 0}}));
 }
 
 TEST_F(RetentionTest, APruneBeforeTheFirstCheckpointOfALegKeepsTheNewestOfTheLegBefore) {
@@ -117,6 +117,27 @@ TEST_F(RetentionTest, PinnedCheckpointsDoNotCountTowardsKeepLast) {
   At(50).pinned = true;
   At(10).pinned = true;
   EXPECT_THAT(Retired(), ElementsAre(20));
+}
+
+TEST_F(RetentionTest, TheBaseOfAnEndedRunThatMayBeRetriedStays) {
+  run_.state = RunState::kRunning;
+  run_.epoch = 1;
+  cluster_.Set(run_);
+  EXPECT_THAT(Retired(), ElementsAre(30, 20, 10));
+  RunValue child;
+  child.id = RunId("child");
+  child.submitted_sequence = 7;
+  child.state = RunState::kFailed;
+  Submission submission = SampleSubmission();
+  submission.parent_run = "r";
+  submission.parent_leg = 1;
+  submission.parent_step = 20;
+  child.submission = std::make_shared<const Submission>(submission);
+  cluster_.Set(child);
+  EXPECT_THAT(Retired(), ElementsAre(30, 10));
+  child.checkpoints.push_back({{.step = 25}});
+  cluster_.Set(child);
+  EXPECT_THAT(Retired(), ElementsAre(30, 20, 10)) << "it goes on from its own checkpoint";
 }
 
 }  // namespace

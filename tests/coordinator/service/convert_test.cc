@@ -167,7 +167,7 @@ TEST(Convert, ARunIsToldFieldByField) {
   progress.newest = FullPoint();
   progress.validation_loss = 8.5;
   progress.validation_step = 11;
-  progress.best_validation_loss = 7.25;
+  progress.best_validation_loss = 1.5;
   progress.best_validation_step = 10;
   progress.warning = "the newest warning";
   progress.skipped_steps = 13;
@@ -192,7 +192,8 @@ TEST(Convert, ARunIsToldFieldByField) {
         step_seconds: 0.75 learning_rate: 0.25 gradient_norm: 1.5)" +
                                        std::string(kPhases) + R"(
         peak_flops: 9.5 peak_source: "measured" warning: "the newest warning" skipped_steps: 13
-        pace_seconds: 0.875 best_validation_loss: 7.25 best_validation_step: 10
+        pace_seconds: 0.875 best_validation_loss: 1.5 best_validation_step: 10
+        best_validation_checkpoint: "/storage/10"
         scores { name: "val_bpb" value: 2.25 step: 11 } }
       latest_checkpoint_step: 20 best_checkpoint_step: 10 run_directory: "/storage/runs/r"
       request_id: "request-1" workers: 2
@@ -203,9 +204,9 @@ TEST(Convert, ARunIsToldFieldByField) {
       initial_model: "/models/gpt2" parent { run_id: "p" leg: 2 step: 50 tokens: 1600 } leg: 2
       leaving_for: "a user paused the run" note: "a lower rate" use { cores: 3.5 memory_bytes: 7 })");
   EXPECT_EQ(DifferenceBetween(expected, run), "");
-  EXPECT_THAT(UnsetFields(run),
-              ElementsAre("placement.rank", "source", "resolved", "queue_position",
-                          "parent.run_name", "parent.deleted", "legs"))
+  EXPECT_THAT(UnsetFields(run), ElementsAre("placement.rank", "progress.best_validation_superseded",
+                                            "source", "resolved", "queue_position",
+                                            "parent.run_name", "parent.deleted", "legs"))
       << "rank 0 is the default; the texts are told by Get alone; the parent is unknown here";
 }
 

@@ -36,6 +36,8 @@ class HeldUpResolver final : public RunFileResolver {
     ResolvedRun resolved{SampleSubmission(), {}};
     Submission& submission = resolved.submission;
     submission.source = submitted.file.text;
+    // A run that is to go on needs a run file that can be read.
+    if (submitted.file.text.starts_with("apiVersion")) submission.resolved = submitted.file.text;
     submission.name = submitted.choose_name(
         submission.run_namespace, submitted.name.empty() ? submission.name : submitted.name);
     return resolved;
@@ -77,7 +79,8 @@ std::unique_ptr<grpc::ClientContext> Within(std::chrono::milliseconds deadline) 
 
 class RunServiceTest : public ::testing::Test {
  protected:
-  explicit RunServiceTest(const Policy& policy = {}) : policy_(policy) {}
+  explicit RunServiceTest(const Policy& policy = {}, const RunQuotaOptions& quota = {})
+      : policy_(policy), quota_(quota) {}
   void SetUp() override {
     hub_.Start();
     reconciler_.Start();
@@ -181,6 +184,7 @@ class RunServiceTest : public ::testing::Test {
   }
 
   const Policy policy_;
+  const RunQuotaOptions quota_;
   Gate resolving_;
   Gate storing_;
   TemporaryDirectory directory_;
@@ -207,7 +211,7 @@ class RunServiceTest : public ::testing::Test {
                       resolver_,
                       storage_,
                       SystemClock(),
-                      {.version = "test", .policy = policy_}};
+                      {.version = "test", .policy = policy_, .quota = quota_}};
   std::unique_ptr<rpc::RpcServer> server_;
   std::unique_ptr<v1::RunService::Stub> stub_;
   std::vector<std::jthread> waiting_;
@@ -442,6 +446,99 @@ TEST_F(RunServiceTest, SubmitsOfOneRunFileAtOnceMakeNamesOfTheirOwn) {
   std::set<std::string> names;
   for (const v1::SubmitResponse& response : responses) names.insert(response.run().name());
   EXPECT_EQ(names.size(), size_t{kSubmits});
+}
+
+constexpr char kWholeFile[] =
+    "apiVersion: gp/v1\n"
+    "name: base\n"
+    "model: {n_layer: 1, n_head: 1, n_embd: 16, n_ctx: 16}\n"
+    "data: {text: [/text.txt], tokenizer: bytes}\n"
+    "batch: {micro_batch: 2, sequence: 16}\n"
+    "budget: {steps: 100}\n";
+
+class ContinuationTest : public RunServiceTest {
+ protected:
+  explicit ContinuationTest(const RunQuotaOptions& quota = {}) : RunServiceTest(Policy(), quota) {}
+
+  // Alice's run "r", which was cancelled before it began.
+  void AddEndedRun() {
+    Event submit = SampleSubmit("r", "submit");
+    submit.actor = "user alice";
+    std::get<RunSubmitted>(submit.body).submission.resolved = kWholeFile;
+    std::get<RunSubmitted>(submit.body).submission.parent_run.clear();
+    reconciler_.Request(submit, [](const StatusOr<Admission>&) {});
+    reconciler_.Request({.run = RunId("r"), .actor = "user", .body = CancelRequested{true}},
+                        [](const StatusOr<Admission>&) {});
+    AwaitRun([](const auto& run) { return IsTerminal(run.state); });
+  }
+  Status Continue(bool dry_run, v1::ContinueResponse& response) {
+    v1::ContinueRequest request;
+    request.set_request_id("leg");
+    request.set_run("r");
+    request.set_steps(200);
+    request.set_dry_run(dry_run);
+    return rpc::FromGrpc(stub_->Continue(Within(kPatience).get(), request, &response));
+  }
+};
+
+TEST_F(ContinuationTest, ADryRunShowsTheLegsWithTheirRunFiles) {
+  AddEndedRun();
+  v1::ContinueResponse planned;
+  const Status status = Continue(true, planned);
+  ASSERT_TRUE(status.ok()) << status;
+  ASSERT_EQ(planned.run().legs_size(), 2);
+  EXPECT_EQ(planned.run().legs(0).resolved(), kWholeFile);
+  EXPECT_FALSE(planned.run().legs(0).why_ended().empty());
+  EXPECT_EQ(planned.run().legs(1).resolved(), planned.run().resolved());
+  EXPECT_EQ(planned.run().legs(1).why_begun(), "extended to 100 steps");
+  EXPECT_EQ(reconciler_.snapshot()->FindRun(RunId("r"))->leg.number, 1) << "nothing is stored";
+}
+
+class FullQuotaTest : public ContinuationTest {
+ protected:
+  FullQuotaTest() : ContinuationTest(RunQuotaOptions{.runs = 0}) {}
+};
+
+TEST_F(FullQuotaTest, ADryRunOfAContinuationIsRefusedLikeTheContinuation) {
+  AddEndedRun();
+  v1::ContinueResponse response;
+  const Status dry = Continue(true, response);
+  const Status real = Continue(false, response);
+  EXPECT_EQ(real.code(), StatusCode::kResourceExhausted) << real;
+  EXPECT_EQ(Message(dry), Message(real));
+}
+
+TEST_F(RunServiceTest, ALineageIsSentInOneRequestWithTheRunFiles) {
+  const auto submit = [&](const std::string& id, const std::string& parent) {
+    Event event = SampleSubmit(id, id);
+    std::get<RunSubmitted>(event.body).submission.parent_run = parent;
+    std::get<RunSubmitted>(event.body).submission.resolved = "name: " + id + "\n";
+    reconciler_.Request(event, [](const StatusOr<Admission>&) {});
+  };
+  submit("base", "");
+  submit("other", "");
+  submit("child", "base");
+  submit("grandchild", "child");
+  submit("sibling", "base");
+  submit("r", "gone");
+  AwaitRun([](const auto&) { return true; });
+  const auto lineage_of = [&](const std::string& run) {
+    v1::LineageRequest request;
+    request.set_run(run);
+    const auto context = Within(kPatience);
+    const auto stream = stub_->Lineage(context.get(), request);
+    std::vector<std::string> ids;
+    for (v1::LineageResponse response; stream->Read(&response);) {
+      ids.push_back(response.run().run_id());
+      EXPECT_EQ(response.run().resolved(), "name: " + ids.back() + "\n");
+      EXPECT_EQ(response.run().legs_size(), 1);
+    }
+    EXPECT_TRUE(stream->Finish().ok());
+    return ids;
+  };
+  EXPECT_THAT(lineage_of("child"), ElementsAre("base", "child", "grandchild", "sibling"));
+  EXPECT_THAT(lineage_of("other"), ElementsAre("other"));
+  EXPECT_THAT(lineage_of("r"), ElementsAre("r"));
 }
 
 TEST_F(RunServiceTest, LabelsAndNotesChangeAlsoAfterTheEndAndFindTheRun) {

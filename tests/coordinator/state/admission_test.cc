@@ -81,6 +81,99 @@ TEST(Admission, ACheckpointThatWasRetiredMeanwhileBeginsNoRunAndNoLeg) {
   EXPECT_EQ(Admit(cluster, again).status().code(), StatusCode::kFailedPrecondition);
 }
 
+// A cluster with the ended run "base", and its deletion.
+class Deletion : public ::testing::Test {
+ protected:
+  Deletion() {
+    coordinator::Run base = RunOf("base", "");
+    base.state = RunState::kSucceeded;
+    base.checkpoints.push_back({{.step = 10, .directory = kCheckpoint}});
+    cluster_.Set(base);
+  }
+
+  coordinator::Run RunOf(const std::string& id, const std::string& model) {
+    coordinator::Run run;
+    run.id = RunId(id);
+    run.submitted_sequence = ++submitted_;
+    Submission submission = SampleSubmission();
+    submission.name = id;
+    submission.parent_run.clear();
+    submission.run_directory = "/srv/runs/" + id;
+    submission.resolved = model.empty() ? "" : "init_from: " + model + "\n";
+    run.submission = std::make_shared<const Submission>(submission);
+    return run;
+  }
+  coordinator::Run ChildOf(const std::string& parent) {
+    coordinator::Run child = RunOf("child", kCheckpoint);
+    child.state = RunState::kFailed;
+    Submission submission = *child.submission;
+    submission.parent_run = parent;
+    submission.parent_leg = 1;
+    submission.parent_step = 10;
+    child.submission = std::make_shared<const Submission>(submission);
+    return child;
+  }
+  Status Delete(const RunDeleted& deletion) const {
+    return Admit(cluster_, {.run = RunId("base"), .request_id = "d", .body = deletion}).status();
+  }
+
+  static constexpr char kCheckpoint[] = "/srv/runs/base/checkpoints/step-10";
+  Cluster cluster_;
+  uint64_t submitted_ = 0;
+};
+
+TEST_F(Deletion, ADryRunIsRefusedForAModelThatARunAwaits) {
+  EXPECT_TRUE(Delete({.is_trial = true}).ok());
+  coordinator::Run waiting = RunOf("waiting", "/srv/runs/base/exported");
+  waiting.state = RunState::kQueued;
+  cluster_.Set(waiting);
+  for (const bool keep : {false, true}) {
+    for (const bool trial : {false, true}) {
+      const Status refused = Delete({.keep_checkpoints = keep, .is_trial = trial});
+      EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition) << keep << trial;
+      EXPECT_NE(Message(refused).find("run 'waiting'"), std::string::npos) << refused;
+      EXPECT_NE(Message(refused).find("cancel it first"), std::string::npos) << refused;
+    }
+  }
+}
+
+TEST_F(Deletion, AModelThatIsAKeptCheckpointStays) {
+  coordinator::Run waiting = RunOf("waiting", kCheckpoint);
+  waiting.state = RunState::kQueued;
+  cluster_.Set(waiting);
+  for (const bool trial : {false, true}) {
+    EXPECT_TRUE(Delete({.keep_checkpoints = true, .is_trial = trial}).ok());
+    EXPECT_FALSE(Delete({.is_trial = trial}).ok());
+  }
+}
+
+TEST_F(Deletion, ADryRunNamesTheChildrenInsteadOfARefusal) {
+  cluster_.Set(ChildOf("base"));
+  EXPECT_FALSE(Delete({}).ok());
+  EXPECT_TRUE(Delete({.is_trial = true}).ok());
+}
+
+TEST_F(Deletion, WhatWasDeletedAlreadyIsRefusedInADryRun) {
+  ASSERT_TRUE(
+      Apply({.run = RunId("base"), .body = RunDeleted{.keep_checkpoints = true}}, cluster_).ok());
+  for (const bool trial : {false, true}) {
+    EXPECT_EQ(Delete({.keep_checkpoints = true, .is_trial = trial}).code(), StatusCode::kNotFound);
+    EXPECT_TRUE(Delete({.is_trial = trial}).ok());
+  }
+}
+
+TEST_F(Deletion, AnEndedRunThatMayBeginAgainNeedsItsModel) {
+  coordinator::Run failed = RunOf("failed", "/srv/runs/base/exported");
+  failed.state = RunState::kFailed;
+  cluster_.Set(failed);
+  const Status refused = Delete({});
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+  EXPECT_NE(Message(refused).find("delete it first"), std::string::npos) << refused;
+  cluster_.Delete(failed, {.id = failed.id});
+  EXPECT_TRUE(Delete({}).ok());
+  EXPECT_TRUE(cluster_.awaited_models.empty());
+}
+
 Event Annotation(RunAnnotated change) {
   return {.run = RunId("r"), .actor = "user", .request_id = "a", .body = std::move(change)};
 }

@@ -56,42 +56,6 @@ TEST(Apply, RefusesWhatCannotBeAndChangesNothing) {
   }
 }
 
-TEST(Apply, AStaleEpochChangesNothing) {
-  std::vector<Event> life = OneOfEachKind();
-  life.resize(7);  // running in epoch 2
-  Cluster cluster = ClusterOf(life);
-  const Event stale{RunId("r"), At(9), "", "", CheckpointSealed{1, {30, "/d", "x", 1, {}, false}}};
-  EXPECT_EQ(Apply(stale, cluster).code(), StatusCode::kFailedPrecondition);
-  EXPECT_TRUE(cluster.FindRun(RunId("r"))->checkpoints.empty());
-}
-
-TEST(Apply, ARunBeginsWithItsFirstLegWhichEndsWithIt) {
-  std::vector<Event> life = OneOfEachKind();
-  life.resize(1);
-  Cluster cluster = ClusterOf(life);
-  const Leg begun = cluster.FindRun(kSampleRun)->leg;
-  EXPECT_EQ(begun.number, 1);
-  EXPECT_EQ(begun.why_begun, "submitted");
-  EXPECT_EQ(begun.why_ended, "");
-  EXPECT_EQ(begun.engine.device, SampleSubmission().device);
-  EXPECT_EQ(begun.engine.logical_shards, SampleSubmission().logical_shards);
-  const Event ended{kSampleRun, At(9), "", "",
-                    RunEnded{RunState::kFailed, "the disk is full", true}};
-  EXPECT_TRUE(Apply(ended, cluster).ok());
-  EXPECT_EQ(cluster.FindRun(kSampleRun)->leg.why_ended, "the disk is full");
-}
-
-TEST(Apply, ACheckpointBelongsToTheNewestLeg) {
-  std::vector<Event> life = OneOfEachKind();
-  life.resize(7);  // running in epoch 2
-  Cluster cluster = ClusterOf(life);
-  const Event other{kSampleRun, At(9), "", "", CheckpointSealed{2, {.step = 30}, 2}};
-  EXPECT_EQ(Apply(other, cluster).code(), StatusCode::kFailedPrecondition);
-  const Event sealed{kSampleRun, At(9), "", "", CheckpointSealed{2, {.step = 30}, 1}};
-  EXPECT_TRUE(Apply(sealed, cluster).ok());
-  EXPECT_EQ(cluster.FindRun(kSampleRun)->checkpoints.back().leg, 1);
-}
-
 TEST(Apply, AnOlderStreamOfANodeNeverReplacesANewerOne) {
   const auto hello = [](uint64_t session) {
     NodeConnected connected;
@@ -101,84 +65,6 @@ TEST(Apply, AnOlderStreamOfANodeNeverReplacesANewerOne) {
   };
   const Cluster cluster = ClusterOf({hello(2), hello(1)});
   EXPECT_EQ(cluster.FindNode(NodeId("n"))->session, 2u);
-}
-
-// Steps 10 and 20 are sealed, and epoch 3 has begun at step 20.
-Cluster ResumedAtStep20() {
-  std::vector<Event> life = OneOfEachKind();
-  life.resize(9);
-  Cluster cluster = ClusterOf(life);
-  const auto run = cluster.FindRun(RunId("r"));
-  for (const EventBody& body :
-       {EventBody(RankFailed{2, 0, ExitCause::kSignal, "killed", true, At(9)}),
-        EventBody(RunPlaced{3, run->placement, "it fits", 20, 2, "avx2", Device::kGpu})}) {
-    EXPECT_TRUE(Apply({RunId("r"), At(9), "", "", body}, cluster).ok());
-  }
-  return cluster;
-}
-
-Event DamageReported(NextReader next) {
-  return {RunId("r"), At(9), "", "",
-          RankFailed{3, 0, ExitCause::kDamagedCheckpoint, "damaged", true, At(9), next}};
-}
-
-// Two readers reported step 20 as damaged, so it is in quarantine.
-Cluster QuarantinedAtStep20() {
-  Cluster cluster = ResumedAtStep20();
-  EXPECT_TRUE(Apply(DamageReported(NextReader::kNobody), cluster).ok());
-  const Event damaged{RunId("r"), At(9), "", "", CheckpointDamaged{20, "damaged"}};
-  EXPECT_TRUE(Apply(damaged, cluster).ok());
-  return cluster;
-}
-
-TEST(Apply, ADamagedCheckpointLeavesTheCatalogue) {
-  const auto run = QuarantinedAtStep20().FindRun(RunId("r"));
-  EXPECT_EQ(run->LatestCheckpoint()->step, 10);
-  EXPECT_NE(run->FindQuarantined(20), nullptr);
-  EXPECT_FALSE(run->suspicion);
-}
-
-TEST(Apply, ADamageReportAloneTakesNothingOutOfTheCatalogue) {
-  for (const NextReader next :
-       {NextReader::kNobody, NextReader::kAnotherNode, NextReader::kCoordinator}) {
-    Cluster cluster = ResumedAtStep20();
-    ASSERT_TRUE(Apply(DamageReported(next), cluster).ok());
-    const auto run = cluster.FindRun(RunId("r"));
-    EXPECT_EQ(run->LatestCheckpoint()->step, 20);
-    EXPECT_EQ(run->failures_since_seal, 1) << "the killed rank alone";
-    EXPECT_EQ(run->doubtful_nodes, std::set<NodeId>{NodeId("n")});
-  }
-}
-
-TEST(Apply, WhatTheCoordinatorReadTooLateChangesNothing) {
-  Cluster cluster = ResumedAtStep20();
-  const Event read{RunId("r"), At(9), "", "", CheckpointRead{20, Verdict::kDamaged, "late"}};
-  EXPECT_TRUE(Apply(read, cluster).ok());
-  EXPECT_FALSE(cluster.FindRun(RunId("r"))->suspicion);
-  EXPECT_TRUE(Apply({RunId("nobody"), At(9), "", "", read.body}, cluster).ok());
-}
-
-TEST(Apply, ARestoredCheckpointEndsTheSuspicionOfAnOlderOne) {
-  Cluster cluster = QuarantinedAtStep20();
-  auto run = *cluster.FindRun(RunId("r"));
-  run.suspicion = Suspicion{.step = 10, .told_by = {NodeId("n")}};
-  cluster.runs.Set(run.id, std::make_shared<const RunValue>(run));
-  ASSERT_TRUE(Apply({RunId("r"), At(9), "", "", CheckpointRestored{20}}, cluster).ok());
-  EXPECT_EQ(cluster.FindRun(RunId("r"))->LatestCheckpoint()->step, 20);
-  EXPECT_FALSE(cluster.FindRun(RunId("r"))->suspicion);
-}
-
-TEST(RestoreRefusal, ARunThatTrainsTowardsTheStepAgainIsNotDisturbed) {
-  Cluster cluster = QuarantinedAtStep20();
-  auto run = *cluster.FindRun(RunId("r"));
-  EXPECT_EQ(RestoreRefusal(run, 20), "");
-  EXPECT_NE(RestoreRefusal(run, 10), "") << "it is in the catalogue";
-  run.holds_slots = true;
-  EXPECT_NE(RestoreRefusal(run, 20), "");
-  run.checkpoints.push_back({{.step = 30}, 4});
-  EXPECT_EQ(RestoreRefusal(run, 20), "");
-  run.checkpoints.back().step = 20;
-  EXPECT_NE(RestoreRefusal(run, 20), "") << "it was sealed again";
 }
 
 TEST(PlanRetention, WhatAPersonBroughtBackIsAPersonsToRemove) {

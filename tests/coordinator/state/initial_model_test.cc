@@ -32,5 +32,42 @@ TEST(InitialModel, AnotherPathIsReadBackAsItWasSet) {
   }
 }
 
+constexpr char kModel[] = "/m/gpt2";
+
+coordinator::Run RunIn(RunState state) {
+  coordinator::Run run;
+  run.state = state;
+  run.submission = std::make_shared<const Submission>(With("init_from: /m/gpt2\n"));
+  return run;
+}
+
+TEST(AwaitedModel, IsNeededUntilARunHasACheckpointToGoOnFrom) {
+  coordinator::Run run = RunIn(RunState::kRunning);
+  EXPECT_EQ(AwaitedModel(run), kModel);
+  run.checkpoints.push_back({{.step = 10}});
+  EXPECT_EQ(AwaitedModel(run), "");
+  run.checkpoints[0].retired = true;
+  EXPECT_EQ(AwaitedModel(run), kModel) << "it cannot go on from a removed checkpoint";
+}
+
+TEST(AwaitedModel, IsNeededByAnEndedRunThatMayBeRetried) {
+  for (const RunState state : {RunState::kFailed, RunState::kCancelled}) {
+    coordinator::Run run = RunIn(state);
+    EXPECT_EQ(AwaitedModel(run), kModel);
+    run.checkpoints.push_back({{.step = 10}});
+    EXPECT_EQ(AwaitedModel(run), "");
+  }
+  EXPECT_EQ(AwaitedModel(RunIn(RunState::kSucceeded)), "") << "an evaluation has no checkpoint";
+}
+
+TEST(AwaitedModel, OfAChildThatHasEndedIsItsParentsAffair) {
+  coordinator::Run run = RunIn(RunState::kFailed);
+  Submission submission = *run.submission;
+  submission.parent_run = "base";
+  run.submission = std::make_shared<const Submission>(submission);
+  EXPECT_EQ(AwaitedModel(run), "");
+  EXPECT_TRUE(MayBeginAgain(run));
+}
+
 }  // namespace
 }  // namespace gp::coordinator

@@ -29,6 +29,17 @@ TEST(RunCheckpoints, OfEquallyGoodOnesTheLaterIsTheBest) {
   EXPECT_EQ(run.LatestCheckpoint()->step, 50);
 }
 
+TEST(RunCheckpoints, TheBestEvaluationMayBeThatOfASupersededOne) {
+  RunValue run = RunWith({Sealed(10, 2.0), Sealed(20, 1.75), Sealed(30, {})});
+  run.superseded = {Sealed(20, 1.5), Sealed(40, 1.25, /*retired=*/true)};
+  EXPECT_EQ(FindEvaluated(run, 10, 2.0), std::pair(std::as_const(run).checkpoints.data(), false));
+  EXPECT_EQ(FindEvaluated(run, 20, 1.75).first, &run.checkpoints[1]);
+  EXPECT_EQ(FindEvaluated(run, 20, 1.5), std::pair(std::as_const(run).superseded.data(), true));
+  EXPECT_EQ(FindEvaluated(run, 20, 1.0).first, nullptr);
+  EXPECT_EQ(FindEvaluated(run, 30, 1.0).first, &run.checkpoints[2]) << "its loss is not recorded";
+  EXPECT_EQ(FindEvaluated(run, 40, 1.25).first, nullptr) << "it is removed";
+}
+
 TEST(RunCheckpoints, RetiredOnesAreNotOffered) {
   const RunValue run = RunWith({Sealed(10, 2.0), Sealed(20, 1.0, true), Sealed(30, 3.0, true)});
   EXPECT_EQ(run.LatestCheckpoint()->step, 10);

@@ -150,8 +150,9 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
             pb::LegRequested::descriptor()->field_count());
   const auto& [verified_step, text] = CheckpointVerified{};
   EXPECT_EQ(Count(verified_step, text), pb::CheckpointVerified::descriptor()->field_count());
-  const auto& [damaged_step, damage, lost] = CheckpointDamaged{};
-  EXPECT_EQ(Count(damaged_step, damage, lost), pb::CheckpointDamaged::descriptor()->field_count());
+  const auto& [damaged_step, damage, lost, damaged_epoch] = CheckpointDamaged{};
+  EXPECT_EQ(Count(damaged_step, damage, lost, damaged_epoch),
+            pb::CheckpointDamaged::descriptor()->field_count());
   const auto& [restored_step] = CheckpointRestored{};
   EXPECT_EQ(Count(restored_step), pb::CheckpointRestored::descriptor()->field_count());
 }

@@ -224,12 +224,29 @@ TEST(Progress, KnowsTheLowestValidationLoss) {
 // An older version did not write the lowest loss, and the points are not read again.
 TEST(Progress, TheLowestValidationLossOfAnOlderSummaryIsUnknown) {
   Progress older = SampleProgress();
+  older.best_known = false;
   older.best_validation_loss.reset();
   const auto found = DecodeSummary(EncodeSummary({1000, 2000, older, 77, {}}));
   ASSERT_TRUE(found.has_value());
   EXPECT_FALSE(found->progress.best_known);
   const auto again = DecodeSummary(EncodeSummary(*found));
   EXPECT_FALSE(again->progress.best_known) << "it stays unknown";
+}
+
+TEST(Progress, TheLowestValidationLossIsFoundAfterARestartThatFollowsOnlyNaN) {
+  Progress progress;
+  contract::TrainingPoint point = MakePoint(1, 10);
+  point.validation_loss = std::nan("");
+  progress.Add(point);
+  auto found = DecodeSummary(EncodeSummary({1000, 2000, progress, 77, {}}));
+  ASSERT_TRUE(found.has_value());
+  EXPECT_TRUE(found->progress.best_known);
+  EXPECT_FALSE(found->progress.best_validation_loss.has_value());
+  point = MakePoint(1, 20);
+  point.validation_loss = 2.0;
+  found->progress.Add(point);
+  EXPECT_EQ(found->progress.best_validation_loss, 2.0);
+  EXPECT_EQ(found->progress.best_validation_step, 20);
 }
 
 TEST(Progress, HasALimitedNumberOfScores) {

@@ -185,6 +185,10 @@ TEST(File, FreeBytesOfAPathThatIsThere) {
   TemporaryDirectory directory;
   EXPECT_GT(FreeBytes(directory.path()).value(), 0u);
   EXPECT_EQ(FreeBytes(directory.File("none")).status().code(), StatusCode::kNotFound);
+  const auto space = SpaceAt(directory.path());
+  ASSERT_TRUE(space.ok()) << space.status();
+  EXPECT_GT(space->total_bytes, 0u);
+  EXPECT_LE(space->free_bytes, space->total_bytes);
 }
 
 }  // namespace

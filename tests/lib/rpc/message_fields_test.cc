@@ -100,7 +100,8 @@ TEST(MessageFields, AProgressHasTheFieldsThatItShares) {
   EXPECT_THAT(
       UnsetFields(Written<v1::Progress>(FullPoint())),
       ElementsAre("target_tokens", "validation_step", "skipped_steps", "scores.step", "scores.step",
-                  "pace_seconds", "best_validation_loss", "best_validation_step"));
+                  "pace_seconds", "best_validation_loss", "best_validation_step",
+                  "best_validation_checkpoint", "best_validation_superseded"));
 }
 
 TEST(MessageFields, AnEmptyMessageIsAPointOfDefaults) {

@@ -12,6 +12,21 @@ TEST(RpcStatus, EveryCodeAndItsMessageComeBack) {
   }
 }
 
+TEST(RpcStatus, AReasonGoesAlong) {
+  const Status status = WithReason(NotFound("run 'x' was deleted"), kRunDeleted);
+  EXPECT_EQ(ReasonOf(status), "RUN_DELETED");
+  const Status back = FromGrpc(ToGrpc(status));
+  EXPECT_EQ(ReasonOf(back), "RUN_DELETED");
+  EXPECT_EQ(Message(back), "run 'x' was deleted");
+  EXPECT_EQ(ReasonOf(FromGrpc(ToGrpc(NotFound("no")))), "");
+}
+
+TEST(RpcStatus, DetailsOfOthersAreNoReason) {
+  for (const std::string details : {"", "garbage", "\n\x05other"}) {
+    EXPECT_EQ(ReasonOf(FromGrpc({grpc::StatusCode::NOT_FOUND, "no", details})), "");
+  }
+}
+
 TEST(RpcStatus, CutsALongMessageBetweenCharacters) {
   std::string text;
   while (text.size() < 100000) text += "ä";

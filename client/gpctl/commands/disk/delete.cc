@@ -26,10 +26,8 @@ using Planned = std::vector<v1::DeleteRunResponse>;
 StatusOr<v1::DeleteRunResponse> PlanOne(const std::string& reference, const DeleteOptions& options,
                                         Session& session) {
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
-  const std::string name = session.NamespaceOfRuns();
-  const bool qualified = name.empty() || reference.find('/') != std::string::npos;
   v1::DeleteRunRequest request;
-  request.set_run(qualified ? reference : name + "/" + reference);
+  request.set_run(session.WithNamespace(reference));
   request.set_keep_checkpoints(options.keep_checkpoints);
   request.set_dry_run(true);
   const auto planned = client->DeleteRun(request);

@@ -1,7 +1,6 @@
 // gpctl du.
 #include <algorithm>
 #include <memory>
-#include <set>
 
 #include "base/text/counted_noun.h"
 #include "client/api/run_state_name.h"
@@ -9,6 +8,7 @@
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "client/gpctl/terminal/table.h"
+#include "rpc/status.h"
 
 namespace gp::gpctl {
 namespace {
@@ -82,26 +82,29 @@ std::string Advice(const std::vector<v1::RunDiskUsage>& usages, const Session& s
   return text;
 }
 
-StatusOr<std::vector<v1::RunDiskUsage>> Chosen(const std::vector<std::string>& references,
-                                               const v1::DiskUsageResponse& response,
-                                               Session& session) {
-  std::vector<v1::RunDiskUsage> usages(response.runs().begin(), response.runs().end());
-  if (references.empty()) return usages;
-  std::set<std::string> ids;
+// Also of deleted runs whose checkpoints were kept.
+StatusOr<v1::DiskUsageResponse> Usage(const std::vector<std::string>& references,
+                                      Session& session) {
+  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
+  v1::DiskUsageRequest request;
+  if (references.empty()) request.set_namespace_(session.NamespaceOfRuns());
   for (const std::string& reference : references) {
-    ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(reference));
-    ids.insert(run.run_id());
+    request.add_runs(session.WithNamespace(reference));
   }
-  std::erase_if(usages, [&](const auto& usage) { return !ids.contains(usage.run_id()); });
-  return usages;
+  const auto usage = client->DiskUsage(request);
+  const StatusCode code = usage.status().code();
+  if (code != StatusCode::kNotFound && code != StatusCode::kFailedPrecondition) return usage;
+  for (const std::string& reference : references) {
+    // Its error says which names are near, or which runs begin so. A deleted run may be there.
+    const Status found = session.FindRun(reference).status();
+    if (!found.ok() && rpc::ReasonOf(found) != rpc::kRunDeleted) return found;
+  }
+  return usage;
 }
 
 StatusOr<ExitCode> ShowUsage(const std::vector<std::string>& references, Session& session) {
-  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
-  // A reference such as "other/tiny" names a run of another namespace.
-  const std::string of = references.empty() ? session.NamespaceOfRuns() : "";
-  ASSIGN_OR_RETURN(const v1::DiskUsageResponse response, client->DiskUsage(of));
-  ASSIGN_OR_RETURN(const auto usages, Chosen(references, response, session));
+  ASSIGN_OR_RETURN(const v1::DiskUsageResponse response, Usage(references, session));
+  const std::vector<v1::RunDiskUsage> usages(response.runs().begin(), response.runs().end());
   const Console& console = session.console();
   if (session.json()) {
     console.out << UsageJson(usages, response);

@@ -1,6 +1,5 @@
 // gpctl doctor.
 #include <sys/resource.h>
-#include <sys/statvfs.h>
 
 #include <memory>
 #include <optional>
@@ -33,9 +32,8 @@ std::optional<std::string> Ask(const std::string& name, const char* argument, Se
 }
 
 uint64_t SharedMemoryBytes() {
-  struct statvfs status {};
-  if (statvfs("/dev/shm", &status) != 0) return 0;
-  return static_cast<uint64_t>(status.f_blocks) * status.f_frsize;
+  const auto space = SpaceAt("/dev/shm");
+  return space.ok() ? space->total_bytes : 0;
 }
 
 uint64_t LockedMemoryBytes() {

@@ -42,6 +42,7 @@ TEST(RunJson, ARunHasAllItsFields) {
                                   std::string(kPhases) + R"(
         peak_flops: 9.5 peak_source: "measured" warning: "warning" skipped_steps: 13
         pace_seconds: 0.875 best_validation_loss: 7.25 best_validation_step: 10
+        best_validation_checkpoint: "/c" best_validation_superseded: true
         scores { name: "val_bpb" value: 2.5 step: 11 } }
       latest_checkpoint_step: 20 best_checkpoint_step: 10 run_directory: "/runs/id"
       source: "source" resolved: "resolved" request_id: "request" workers: 5
@@ -69,7 +70,8 @@ TEST(RunJson, ARunHasAllItsFields) {
         "step_seconds": 0.75, "pace_seconds": 0.875, "skipped_steps": 13, "peak_flops": 9.5, "peak_source": "measured",
         )" + std::string(kPhasesJson) +
                                                      R"(,
-        "warning": "warning", "val_loss": 8.5, "val_step": 11, "best_val_loss": 7.25, "best_val_step": 10, "val_bpb": 2.5},
+        "warning": "warning", "val_loss": 8.5, "val_step": 11, "best_val_loss": 7.25, "best_val_step": 10,
+        "best_val_checkpoint": "/c", "best_val_superseded": true, "val_bpb": 2.5},
       "placement": [{"rank": 1, "node_id": "node id", "node": "node", "slot": "slot"}],
       "submitted_at": "1970-01-01T00:01:00Z", "started_at": "1970-01-01T00:02:00Z",
       "finished_at": "1970-01-01T00:03:00Z", "latest_checkpoint_step": 20,

@@ -29,8 +29,12 @@ TEST(RunDetails, SayWhichStepWasBestIfNoCheckpointOfItExists) {
               HasSubstr("step 300, best at step 300; step 250 had the lowest validation "
                         "loss, 1.2500; no checkpoint of it exists "
                         "(checkpoint.on_best: true saves each improvement)\n"));
-  run.mutable_progress()->set_best_validation_step(300);
+  run.mutable_progress()->set_best_validation_checkpoint("/runs/a/checkpoints/c");
   EXPECT_THAT(Details(run), HasSubstr("checkpoint  step 300, best at step 300\n"));
+  run.mutable_progress()->set_best_validation_superseded(true);
+  EXPECT_THAT(Details(run),
+              HasSubstr("step 250 of an earlier leg had the lowest validation loss, 1.2500; its "
+                        "checkpoint is /runs/a/checkpoints/c\n"));
   run.mutable_progress()->clear_best_validation_loss();
   EXPECT_THAT(Details(run), Not(HasSubstr("lowest")));
 }

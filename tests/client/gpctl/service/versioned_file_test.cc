@@ -73,7 +73,7 @@ TEST_F(VersionedFile, OneOfANewerVersionIsRefused) {
   EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(Message(refused),
               HasSubstr(path_ + " has apiVersion gp/v3, written by a newer gpctl; "
-                                "this one reads up to gp/v2: upgrade it"));
+                                "this gpctl reads versions up to gp/v2; upgrade gpctl"));
 }
 
 TEST_F(VersionedFile, AVersionThatIsNoneIsAnError) {

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "coordinator/coordinator_fixture.h"
 #include "gp/v1/storage_service.grpc.pb.h"
+#include "lib/base/small_disk.h"
 #include "rpc/channel.h"
 #include "rpc/status.h"
 
@@ -97,6 +98,7 @@ TEST_F(StorageServiceTest, ADeletedRunLeavesTheListAndTheDisk) {
   const Status told = GetStatus(run.run_id());
   EXPECT_EQ(told.code(), StatusCode::kNotFound);
   EXPECT_THAT(Message(told), HasSubstr("was deleted by owner at 2"));
+  EXPECT_EQ(rpc::ReasonOf(told), rpc::kRunDeleted);
   EXPECT_EQ(Get("smoke").run_id(), kept.run_id()) << "the name belongs to the other run";
   const v1::Run next = SubmitSmoke("next");
   EXPECT_EQ(next.name(), "smoke");
@@ -169,6 +171,28 @@ TEST_F(StorageServiceTest, UsageIsThatOfTheFilesTheLargestFirst) {
   EXPECT_GT(usage.free_storage_bytes(), 0u);
 }
 
+TEST_F(StorageServiceTest, UsageOfNamedRunsMeasuresOnlyThese) {
+  const v1::Run one = EndedRun("one", 1000);
+  const v1::Run other = EndedRun("other", 1000);
+  v1::DiskUsageRequest request;
+  const auto ask = [&](v1::DiskUsageResponse& usage) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    return rpc::FromGrpc(storage_->DiskUsage(&context, request, &usage));
+  };
+  request.add_runs(other.run_id());
+  request.add_runs(other.run_id());
+  v1::DiskUsageResponse usage;
+  ASSERT_TRUE(ask(usage).ok());
+  ASSERT_EQ(usage.runs_size(), 1);
+  EXPECT_EQ(usage.runs(0).run_id(), other.run_id());
+  ASSERT_TRUE(Delete(one.run_id(), "delete-1").ok());
+  request.add_runs(one.run_id());
+  const Status gone = ask(usage);
+  EXPECT_EQ(gone.code(), StatusCode::kNotFound);
+  EXPECT_THAT(Message(gone), HasSubstr("was deleted by owner"));
+}
+
 TEST_F(StorageServiceTest, ARunWithoutSuchACheckpointCannotPinIt) {
   const v1::Run run = EndedRun("r");
   v1::PinCheckpointRequest request;
@@ -180,6 +204,57 @@ TEST_F(StorageServiceTest, ARunWithoutSuchACheckpointCannotPinIt) {
   v1::Checkpoint pinned;
   EXPECT_EQ(rpc::FromGrpc(storage_->PinCheckpoint(&context, request, &pinned)).code(),
             StatusCode::kNotFound);
+}
+
+// A small file system takes the place of one of the coordinator's directories.
+class FullDisk : public StorageServiceTest {
+ protected:
+  using Directory = std::string (CoordinatorProcess::*)() const;
+  FullDisk(Directory directory, const std::string& size) : disk_((process_.*directory)(), size) {}
+  void SetUp() override {
+    if (!disk_.mounted()) {
+      GTEST_SKIP() << "mounting a small tmpfs needs root: " << disk_.why_not();
+    }
+    StorageServiceTest::SetUp();
+  }
+
+  SmallDisk disk_;
+};
+
+class FullStorage : public FullDisk {
+ protected:
+  FullStorage() : FullDisk(&CoordinatorProcess::storage_root, "32m") {}
+};
+
+TEST_F(FullStorage, StopsNoDeletion) {
+  const v1::Run run = EndedRun("r", 1 << 20);
+  disk_.Fill();
+  v1::DeleteRunResponse response;
+  const Status deleted = Delete(run.run_id(), "delete-1", &response);
+  ASSERT_TRUE(deleted.ok()) << deleted;
+  EXPECT_GT(response.freed_bytes(), uint64_t{1} << 20);
+  EXPECT_TRUE(Eventually([&] { return !FileExists(DirectoryOf(run)); }));
+  EXPECT_GT(FreeBytes(process_.storage_root()).value(), uint64_t{1} << 19);
+}
+
+class FullState : public FullDisk {
+ protected:
+  FullState() : FullDisk(&CoordinatorProcess::state_dir, "16m") {}
+};
+
+TEST_F(FullState, RefusesADeletionAndLosesNothing) {
+  const v1::Run run = EndedRun("r", 1000);
+  disk_.Fill();
+  const Status refused = Delete(run.run_id(), "delete-1");
+  EXPECT_TRUE(refused.code() == StatusCode::kResourceExhausted ||
+              refused.code() == StatusCode::kUnavailable)
+      << refused;
+  EXPECT_EQ(ListedIds(), std::vector<std::string>{run.run_id()});
+  EXPECT_TRUE(FileExists(DirectoryOf(run) + "/run.yaml"));
+  disk_.Unfill();
+  // A refusal that can be recorded again shows that the audit log works.
+  EXPECT_TRUE(Eventually([&] { return Delete(run.run_id(), "delete-1").ok(); }));
+  EXPECT_TRUE(Eventually([&] { return !FileExists(DirectoryOf(run)); }));
 }
 
 // Kills the coordinator at each point of a deletion. Afterwards the run is listed with all its

@@ -54,6 +54,19 @@ TEST_F(DiskUsageCommand, ShowsOneRun) {
   EXPECT_EQ(gpctl_.Run({"du", "nobody"}).code, 3);
 }
 
+TEST_F(DiskUsageCommand, ShowsADeletedRunWhoseCheckpointsWereKept) {
+  v1::RunDiskUsage& one = *usage_.add_runs();  // the fake lists no such run
+  one.set_run_id("aaaaaaaa03");
+  one.set_run_name("gone");
+  one.set_checkpoint_bytes(uint64_t{3} << 20);
+  one.set_checkpoints(2);
+  service_.storage().SetUsage(usage_);
+  const Outcome shown = gpctl_.Run({"du", "aaaaaaaa03"});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("deleted"));
+  EXPECT_THAT(shown.out, HasSubstr("3.0 MiB in 1 run"));
+}
+
 TEST_F(DiskUsageCommand, SaysWhatToDoWhenLittleIsLeft) {
   usage_.set_free_storage_bytes(uint64_t{5} << 30);
   service_.storage().SetUsage(usage_);
