@@ -32,10 +32,10 @@ Status CheckKey(const std::string& assignment, const Run& run) {
                                    [&](std::string_view of) { return IsKeyOrBelow(key, of); });
   if (allowed) return OkStatus();
   if (IsKeyOrBelow(key, "budget")) {
-    return InvalidArgument("{}: say how far the run goes with steps or tokens", key);
+    return InvalidArgument("{}: say how long to train, with steps or tokens", key);
   }
   return InvalidArgument(
-      "{}: a run that goes on may change only {}; for any other key make a new run from its "
+      "{}: a continued run may change only {}; for any other key make a new run from its "
       "checkpoint: gpctl fork {} --set {}",
       key, fmt::join(kLegKeys, ", "), run.submission->name, assignment);
 }

@@ -64,7 +64,8 @@ struct Submission {
   int parent_leg = 0;
   int64_t parent_step = 0;
   int64_t parent_tokens = 0;  // trained on up to that step; 0: unknown
-  // Steps, tokens and the place in the data continue from the parent's. Otherwise they begin at 0.
+  // Steps, tokens and the position in the data continue from the parent's. Otherwise they begin at
+  // 0.
   bool keeps_data_position = false;
 
   // Not stored: number of the event that brought it; 0 before it is applied.

@@ -276,7 +276,7 @@ StatusOr<std::optional<std::string>> FindNewestCheckpoint(const Storage& storage
   for (const FoundCheckpoint& checkpoint : found) {
     if (checkpoint.manifest.ok()) continue;
     return WithContext(checkpoint.manifest.status(),
-                       "a checkpoint is damaged; remove its directory to go on without it");
+                       "a checkpoint is damaged; remove its directory to continue without it");
   }
   if (found.empty()) return std::nullopt;
   return found.front().directory;

@@ -233,7 +233,7 @@ class ManagedTraining final : public TrainingEvents {
                                             const TcpListener& listener) {
     auto group = TcpCommunicator::Connect(options, listener, link_.stop_token());
     if (group->strangers() > 0) {
-      LogWarning("strangers turned away", {{"count", group->strangers()}});
+      LogWarning("connections of strangers refused", {{"count", group->strangers()}});
     }
     LogInfo("group connected", {{"ranks", group->size()}, {"machines", group->nodes()}});
     return group;

@@ -23,20 +23,19 @@ const std::map<std::string, std::string>& Topics() {
   130  interrupted with Ctrl-C; the run keeps going
 
 The other programs of gp use the same table; gp-trainer adds 10 (a file cannot be read or written) and
-11 (the other ranks went away).
+11 (the other ranks disappeared).
 
 With -o json an error is a document on stderr: {"kind": "Error", "error": {"code": 3, "message": "..."}}.
 )"},
       {"references", R"(Naming runs and checkpoints
 
-  RUN         a name (its newest run), an id, a unique prefix of an id, or @last for the newest run; --namespace says of
-              which namespace, when several have it
+  RUN         a name (its newest run), an id, a unique prefix of an id, or @last for the newest run; --namespace chooses when several namespaces have it
   RUN@5000    the checkpoint of step 5000
   RUN@best    the one with the lowest validation loss
   RUN@latest  the newest one; RUN alone means the same where a checkpoint is expected
   DIRECTORY   a checkpoint's directory; a path needs a '/' in it
   A checkpoint that two readers found damaged is in quarantine: 'gpctl ckpt list' shows it, and
-  'gpctl ckpt verify RUN@5000' brings it back when it is whole.
+  'gpctl ckpt verify RUN@5000' brings it back if it is intact.
 )"},
       {"environment", R"(Where gpctl finds the coordinator, first match wins
 
@@ -44,8 +43,8 @@ With -o json an error is a document on stderr: {"kind": "Error", "error": {"code
   GPCTL_SERVER           GPCTL_STATE_DIR                   GPCTL_CONTEXT
   the current context of $XDG_CONFIG_HOME/gpctl/config.yaml (~/.config), written by gpctl up
 
-A token for it: GPCTL_TOKEN_FILE, GPCTL_TOKEN, else the one that 'gpctl login' kept for the context. The authority of its
-certificate: GPCTL_CA_FILE, else the context's. A token is sent over TLS or through a Unix socket, nowhere else.
+A token for it: GPCTL_TOKEN_FILE, GPCTL_TOKEN, else the one that 'gpctl login' stored for the context. The authority of its
+certificate: GPCTL_CA_FILE, else the context's. A token is sent only over TLS or through a Unix socket.
 
 An ADDRESS is HOST:PORT, or unix:PATH of a socket. gpctl down stops the service found this way. gpctl up and demo start the one
 in --state-dir, GPCTL_STATE_DIR or the default directory, whatever the current context is.
@@ -58,7 +57,7 @@ XDG_STATE_HOME (home of the default state directory), TEXT (the text that gpctl 
   submitted > queued > starting > running > finishing > succeeded | failed
   on the way: backoff (waiting before the next try),
               queued again (its node was stopped; it resumes from its last step),
-              paused (gpctl pause; gpctl resume lets it go on)
+              paused (gpctl pause; gpctl resume continues it)
   anywhere:   cancelling > cancelled
   An ended run goes on with gpctl extend, resume, retry or restart: it is queued again.
 
@@ -77,7 +76,7 @@ XDG_STATE_HOME (home of the default state directory), TEXT (the text that gpctl 
       {"trouble", R"(When something does not work
 
   gpctl doctor              checks this machine and the programs, with a fix for each problem
-  gpctl doctor --overfit F  whether the model of run file F can learn one batch by heart
+  gpctl doctor --overfit F  whether the model of run file F can overfit one batch
   gpctl why RUN             why a run waits or failed
   gpctl logs RUN --tail 50  what its trainers wrote
   gpctl events RUN          what happened to it, with reasons

@@ -52,7 +52,7 @@ std::string OutcomeText(const v1::Run& run, bool met, const std::string& conditi
     return fmt::format("{} is {}: {}\n", run.name(), client::StateName(run.state()), run.reason());
   }
   return fmt::format(
-      "{} has ended and will not meet '{}': it {} at step {}: {}\n", run.name(), condition,
+      "{} has ended and cannot meet '{}' any more: it {} at step {}: {}\n", run.name(), condition,
       run.state() == v1::RUN_STATE_CANCELLED ? "was cancelled" : client::StateName(run.state()),
       WithThousands(run.progress().step()), run.reason());
 }

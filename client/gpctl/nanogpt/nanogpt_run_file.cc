@@ -240,7 +240,7 @@ class Translation {
     const std::string from = values_.Text("init_from");
     if (from == "resume") {
       made_.warnings.push_back(fmt::format(
-          "{}; a run goes on by itself; to begin with nanoGPT's weights, convert ckpt.pt "
+          "{}; gp resumes a run by itself; to begin with nanoGPT's weights, convert ckpt.pt "
           "(docs/formats/nanogpt-model.md), gpctl import it, and set init_from",
           values_.Describe("init_from")));
     } else if (from != "scratch" && WritePretrained(from)) {
@@ -295,7 +295,7 @@ class Translation {
       if (!data_.val.empty()) text += Line("val", ListOf(data_.val), "dataset");
     } else {
       text += Line("text", ListOf(data_.text), "dataset") +
-              Line("val_fraction", 0.1, "as its prepare.py");
+              Line("val_fraction", 0.1, "as in its prepare.py");
     }
     // A pretrained model brings its own.
     if (!pretrained_) text += Line("tokenizer", data_.tokenizer, TokenizerReason());
@@ -303,7 +303,7 @@ class Translation {
   }
 
   const char* TokenizerReason() const {
-    if (data_.tokenizer == "gpt2") return "that of nanoGPT's datasets without a meta.pkl";
+    if (data_.tokenizer == "gpt2") return "nanoGPT's datasets without a meta.pkl use it";
     return data_.text.empty() ? "meta.pkl beside train.bin" : "the characters of the text";
   }
 
@@ -314,7 +314,7 @@ class Translation {
     if (device == "cpu") return "cpu";
     if (device == "mps") {
       made_.warnings.push_back(values_.Describe("device") +
-                               "; gp computes on CPUs and NVIDIA GPUs: cpu is taken");
+                               "; gp computes on CPUs and NVIDIA GPUs: the run uses cpu");
       return "cpu";
     }
     if (!device.starts_with("cuda")) {

@@ -78,8 +78,7 @@ std::string Problems(const v1::Node& node, double now) {
   for (const v1::Slot& slot : node.slots())
     add(slot.slot_id() + " of " + node.name(), slot.problem());
   for (const v1::DataProblem& problem : node.data_problems()) {
-    add(fmt::format("{} is passed over by {} ({})", node.name(), problem.run_name(),
-                    problem.run_id()),
+    add(fmt::format("{} is avoided by {} ({})", node.name(), problem.run_name(), problem.run_id()),
         problem.reason());
   }
   return text;

@@ -181,7 +181,7 @@ std::string BudgetText(const RunSpec& spec, const BatchPlan& plan, const DataRep
                       WithThousands(runspec::ScheduleInSteps(spec.schedule, plan).warmup_steps),
                       spec.optimizer.lr);
   if (spec.eval.patience == 0) return text;
-  return text + fmt::format("; ends after {} without a gain",
+  return text + fmt::format("; stops after {} without improvement",
                             CountedNoun(spec.eval.patience, "evaluation"));
 }
 

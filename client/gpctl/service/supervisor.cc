@@ -272,7 +272,7 @@ ProcessIdentity& Supervisor::Recorded(const Daemon& daemon) {
 }
 
 Status Supervisor::DiedAtStart(const Daemon& daemon) const {
-  return Internal("{} ended at its start:\n{}\nIts log: {}", BaseNameOf(daemon.program),
+  return Internal("{} exited at startup:\n{}\nIts log: {}", BaseNameOf(daemon.program),
                   LastWords(directory_.Log(daemon.name), daemon.log_begin),
                   directory_.Log(daemon.name));
 }

@@ -63,7 +63,7 @@ StatusOr<std::optional<ForkSource>> FindKnown(const std::string& run_id,
   }
   for (const v1::Checkpoint& held : all.quarantined()) {
     if (held.directory() != directory) continue;
-    return NotFound("{} is in quarantine: {}; '{}' brings it back if it is whole", directory,
+    return NotFound("{} is in quarantine: {}; '{}' brings it back if it is intact", directory,
                     held.quarantine_reason(),
                     session.Hint(fmt::format("ckpt verify {}@{}", run->run_id(), held.step())));
   }

@@ -139,10 +139,11 @@ TEST(ParentState, AnotherBatchGoesOnAfterWholeMicroBatches) {
   ParentState ordered = Parent();
   ordered.order = "sequential";
   EXPECT_THAT(ProblemsOf({"data.order=sequential", "batch.total_tokens=128"}, ordered), IsEmpty());
-  EXPECT_THAT(ProblemsOf({"data.order=sequential", "batch.micro_batch=7"}, ordered),
-              HasSubstr("goes on after the 9,600 tokens that the checkpoint in init_from has used, "
-                        "and these are not a multiple of 1 logical shard x 7 sequences x 16 tokens "
-                        "= 112"));
+  EXPECT_THAT(
+      ProblemsOf({"data.order=sequential", "batch.micro_batch=7"}, ordered),
+      HasSubstr("continues after the 9,600 tokens that the checkpoint in init_from has used, "
+                "and these are not a multiple of 1 logical shard x 7 sequences x 16 tokens "
+                "= 112"));
   EXPECT_THAT(ProblemsOf({"data.order=sequential"}),
               HasSubstr("data.order is sequential, the checkpoint in init_from was trained with "
                         "random"));

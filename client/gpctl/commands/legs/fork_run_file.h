@@ -29,13 +29,13 @@ struct ForkRunFile {
   runspec::RunSpec spec;         // the fork's, without what its model decides
   runspec::TrainingStart start;  // where its counters begin
   std::vector<client::KeyDifference> changes;
-  std::string why_data_reset;  // "data.text changes"; empty: the place in the data is kept
+  std::string why_data_reset;  // "data.text changes"; empty: the position in the data is kept
 };
 
-// A change of the data or the seed resets the place in the data. A new budget keeps the end of the
-// parent's schedule unless an override sets its decay. InvalidArgument: every problem of the run
-// file; a change of the model or the tokenizer; no steps are left (`command`, such as "gpctl fork",
-// begins the command that gives more).
+// A change of the data or the seed resets the position in the data. A new budget keeps the end of
+// the parent's schedule unless an override sets its decay. InvalidArgument: every problem of the
+// run file; a change of the model or the tokenizer; no steps are left (`command`, such as "gpctl
+// fork", begins the command that gives more).
 StatusOr<ForkRunFile> MakeForkRunFile(const ForkSource& source, const ForkRequest& request,
                                       const std::string& command);
 

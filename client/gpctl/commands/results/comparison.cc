@@ -348,7 +348,9 @@ std::string Comparison::SeedSentence() const {
                         groups[1].mean - groups[0].mean,
                         std::sqrt(variance(groups[0]) + variance(groups[1])));
   } else if (groups.size() > 1) {
-    text += " A difference from a run with one seed means something when it is several times that.";
+    text +=
+        " A difference from a run with one seed is significant only if it is several times as "
+        "large.";
   }
   return text;
 }

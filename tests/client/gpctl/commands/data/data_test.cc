@@ -85,7 +85,7 @@ TEST_F(DataCommandTest, TrainTokenizerSaysThatThereIsNoText) {
   const std::string empty = Text("empty.txt", "");
   const Outcome outcome = Train({empty, "--vocab-size", "257", "--out", out_});
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("empty.txt holds no text; name files that hold some"));
+  EXPECT_THAT(outcome.err, HasSubstr("empty.txt holds no text; name files that contain text"));
   EXPECT_FALSE(FileExists(out_));
 }
 
