@@ -250,8 +250,8 @@ Status RunDirectories::DeleteExcept(const std::string& directory,
   return OkStatus();
 }
 
-// The manifest goes first, so that what an interruption leaves is no checkpoint. `path` may also be
-// a file.
+// Deletes the manifest first, so that an interrupted deletion leaves no checkpoint. `path` may also
+// be a file.
 Status RunDirectories::DeleteWhole(const std::string& path) const {
   (void)storage_.Delete(JoinPath(path, formats::kManifestName));
   return storage_.Delete(path);

@@ -144,7 +144,7 @@ int64_t FirstStep(const v1::ContinueRequest& request, const Run& run, const Prog
   return run.holds_slots && progress.newest ? std::max(sealed, progress.newest->step) : sealed;
 }
 
-// An early stop ends a run before its last step, so it may go on as it stands.
+// An early stop ends a run before its last step, so it may continue unchanged.
 Status CheckStepsLeft(const Submission& next, int64_t first_step) {
   if (next.target_steps <= 0 || first_step < next.target_steps) return OkStatus();
   return FailedPrecondition(

@@ -81,7 +81,7 @@ StatusOr<Admission> AdmitPause(const Cluster& cluster, const Event& event) {
   return Admission{.append = !done, .replayed = done, .run = event.run};
 }
 
-// Resuming a run that goes on already changes nothing.
+// Resuming a run that already continues changes nothing.
 StatusOr<Admission> AdmitResume(const Cluster& cluster, const Event& event) {
   const auto run = cluster.FindRun(event.run);
   if (run == nullptr) return NotFound("run '{}' does not exist", event.run);

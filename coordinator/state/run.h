@@ -163,7 +163,7 @@ struct Suspicion {
   int64_t step = 0;
   std::set<NodeId> told_by;
   bool asks_coordinator = false;  // the run waits for its verdict
-  // The coordinator found it whole, so further reports of damage count as failures of the run.
+  // The coordinator found it intact, so further reports of damage count as failures of the run.
   bool whole = false;
   // Volatile: the coordinator's verdict, and a message. After a restart it reads again.
   std::optional<std::pair<Verdict, std::string>> verdict;

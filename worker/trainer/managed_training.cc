@@ -286,7 +286,7 @@ class ManagedTraining final : public TrainingEvents {
   EngineRecord decided_;                 // set by AwaitConfigure
   int64_t step_ = 0;                     // last committed step
   std::optional<int64_t> written_step_;  // step of the newest checkpoint that this process wrote
-  bool waiting_ = false;                 // the supervisor was told what this rank waits for
+  bool waiting_ = false;  // a Waiting message with a reason was sent to the supervisor
 };
 
 // Whether a failure is only a result of Stop: any failure after a request to exit at once, and a

@@ -23,7 +23,8 @@ struct Given {
   std::string place;  // "config/a.py:3", "--override batch_size"; empty: nanoGPT's default
 };
 
-// The values of all keys with nanoGPT's defaults. Collects problems, so that all are told at once.
+// The values of all keys with nanoGPT's defaults. Collects problems, so that all are reported at
+// once.
 class Values {
  public:
   Values() {
@@ -201,7 +202,7 @@ class Translation {
   void Take(const NanogptKey& key, const PythonValue& value, const std::string& place) {
     ++made_.settings;
     values_.Set(key.name, value, place);
-    // False asks for nothing that a run file would have to say.
+    // False is the default of the run file, so nothing is written.
     const auto* flag = std::get_if<bool>(&value);
     const bool off = flag != nullptr && !*flag;
     if (key.reason != nullptr && !off) {
@@ -307,8 +308,8 @@ class Translation {
     return data_.text.empty() ? "meta.pkl beside train.bin" : "the characters of the text";
   }
 
-  // nanoGPT takes cuda when nothing is said. A run with device auto waits for no GPU that the
-  // service does not have.
+  // nanoGPT's default is cuda. With device: auto, a run does not wait for a GPU that the service
+  // does not have.
   std::string Device() {
     const std::string device = values_.Text("device");
     if (device == "cpu") return "cpu";

@@ -190,7 +190,7 @@ class Parser {
     return InvalidArgument("{}", kNotArithmetic);
   }
 
-  // Strings that stand side by side are one.
+  // Adjacent strings are concatenated.
   StatusOr<PythonValue> Strings() {
     std::string text;
     while (!rest_.empty() && (rest_.front() == '\'' || rest_.front() == '"')) {

@@ -20,7 +20,7 @@ constexpr double kLabelPixels = 16;  // the smallest distance of two labels
 constexpr double kLabelsMax = 230;   // the widest label
 constexpr double kMarkSize = 3.5;    // half the width of the mark of a gap
 constexpr double kMarkPixels = 12;   // marks of a curve that are closer are one
-constexpr size_t kDotsMax = 80;      // an evaluation curve with at most as many points shows them
+constexpr size_t kDotsMax = 80;      // evaluation curves with at most this many points have dots
 
 // About the width of DejaVu Sans, the widest of the fonts that the picture asks for.
 double TextPixels(std::string_view text, double size) {

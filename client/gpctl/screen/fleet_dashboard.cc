@@ -30,7 +30,7 @@ std::string WithCount(std::string titles, int count) {
 }
 
 // Titles, then the rows from `first` on. If they do not fit into `rows` lines, the last line says
-// how many more there are; with few lines the titles do.
+// how many more there are; if there are few lines, the titles say it.
 std::vector<ScreenLine> Window(const std::vector<ScreenLine>& table, int first, int rows,
                                bool utf8) {
   constexpr int kWithLastLine = 4;

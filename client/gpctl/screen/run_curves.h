@@ -9,8 +9,8 @@
 
 namespace gp::gpctl {
 
-// Which steps are shown. kSettled leaves out the first 4 % of a run of some length: the loss falls
-// most there, so that what happens later would be flat. The title says what is left out.
+// Which steps are shown. kSettled leaves out the first 4 % of a long enough run, where the loss
+// falls so far that later changes would look flat. The title says what is left out.
 enum class CurveSpan { kSettled, kLastHalf, kLastTenth, kAll };
 
 // The span that follows; after kAll comes kSettled.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kRunsMax = 1000;
 
-// The step in "step-00000250-e3-<incarnation>"; -1 if the name is none of that epoch.
+// The step in "step-00000250-e3-<incarnation>"; -1 if the name is not of that epoch.
 int64_t StepIn(const std::string& name, uint64_t epoch) {
   long long step = 0;
   unsigned long long of = 0;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kParentFileBytesMax = 1 << 20;
 
-// A leg in the answer of Get; null if the coordinator is too old to tell.
+// A leg in the answer of Get; null if the coordinator is too old to send it.
 const v1::Leg* FindLeg(const v1::Run& run, int number) {
   for (const v1::Leg& leg : run.legs()) {
     if (leg.number() == number) return &leg;

@@ -53,7 +53,7 @@ class ChartPicture {
     return bottom - (scale(y) - scale(this.y[0])) / (scale(this.y[1]) - scale(this.y[0])) * (bottom - top);
   }
 
-  // The words under the title: what the reader must know to read the curves.
+  // The text under the title: what the reader must know to read the curves.
   note() {
     const {description} = this.chart;
     const {smoothing, window} = this.group;

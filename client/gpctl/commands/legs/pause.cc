@@ -29,7 +29,7 @@ StatusOr<ExitCode> Pause(const std::string& reference, Session& session) {
   return ExitCode::kOk;
 }
 
-// A paused run goes on with its leg; one that has ended begins another.
+// A paused run continues its leg; an ended run begins another leg.
 StatusOr<ExitCode> Resume(const std::string& reference, Session& session) {
   ASSIGN_OR_RETURN(const v1::Run found, session.FindRun(reference));
   if (client::IsTerminal(found.state())) {

@@ -297,7 +297,7 @@ std::vector<Comparison::Repeats> Comparison::FindRepeats() const {
   for (size_t run = 0; run < runs_.size(); ++run) {
     if (!LastOf(runs_[run].validation)) continue;
     const auto found = std::find_if(groups.begin(), groups.end(), [&](const Repeats& group) {
-      // A run with the same seed is no other sample.
+      // A run with the same seed is not an independent sample.
       return same(group.runs.front(), run, false) &&
              std::none_of(group.runs.begin(), group.runs.end(),
                           [&](size_t one) { return same(one, run, true); });
