@@ -143,7 +143,7 @@ void RunDirectories::Stop() {
 void RunDirectories::SweepAll(const Cluster& cluster) {
   cluster.runs.ForEach([&](const RunId&, const std::shared_ptr<const Run>& run) {
     Task task{.id = run->id, .run = run, .swept = true};
-    mailbox_.TryPost(task);  // a task that does not fit is done after the next start
+    mailbox_.TryPost(task);  // if the mailbox is full, the task is done after the next start
   });
   SweepDeleted(cluster);
 }

@@ -114,7 +114,7 @@ Status VerifyTokenizer(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, LocalStorage().Get(path, kTokenizerBytesMax));
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_object() && json.contains("kind") && json["kind"].is_string()) return OkStatus();
-  return DataLoss("{} describes no tokenizer: it is not a JSON object with a 'kind'", path);
+  return DataLoss("{} does not describe a tokenizer: it is not a JSON object with a 'kind'", path);
 }
 
 Status VerifyTensors(const std::string& path) {

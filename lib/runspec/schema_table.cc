@@ -690,7 +690,8 @@ std::vector<RunField> SchedulingFields() {
         .also = {"project", "group"}},
        GP_SLOT(run_namespace)},
       {{.path = "priority",
-        .doc = "Runs with a higher number are placed first; equals in order of submission.",
+        .doc = "Runs with a higher number are placed first, runs with equal numbers in order of "
+               "submission.",
         .min = -1000,
         .max = 1000},
        GP_SLOT(priority)},

@@ -46,7 +46,8 @@ ExitCode EndOfRun(const v1::Run& run, bool met) {
   return ExitCodeOf(run.state());
 }
 
-// Where the wait ended: "a is running: every rank is ready", or why it ended in vain.
+// Where the wait ended: "a is running: every rank is ready", or why the condition can no longer be
+// met.
 std::string OutcomeText(const v1::Run& run, bool met, const std::string& condition) {
   if (met || !client::IsTerminal(run.state())) {
     return fmt::format("{} is {}: {}\n", run.name(), client::StateName(run.state()), run.reason());

@@ -63,7 +63,7 @@ bool WatchScreen::Handle(const KeyPress& key) {
   return true;
 }
 
-// The page's own key leads back.
+// The page's own key closes it again.
 void WatchScreen::ShowPage(DashboardPage page) {
   view_.page = view_.page == page ? DashboardPage::kMain : page;
 }

@@ -90,10 +90,10 @@ NanogptData FindNanogptData(const std::string& config, const std::string& datase
   if (has("input.txt")) {
     data.text = JoinPath(folder, "input.txt");
     data.train.clear();
-    data.notes.push_back(fmt::format(
-        "{} has no train.bin; the run reads input.txt there, the last tenth for validation, as "
-        "prepare.py divides it",
-        folder));
+    data.notes.push_back(
+        fmt::format("{} has no train.bin; the run reads input.txt there, the last tenth for "
+                    "validation, as prepare.py splits it",
+                    folder));
     return data;
   }
   data.found = false;

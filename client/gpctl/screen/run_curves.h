@@ -23,7 +23,8 @@ struct CurveStyle {
 
 // Each returns at most `rows` lines of at most `width` columns; none without points.
 
-// Training loss, smoothed above its single steps if there are many, and validation loss.
+// Training loss, with a smoothed curve over the single steps if there are many, and validation
+// loss.
 std::vector<ScreenLine> LossChart(const RunCurves& curves, int width, int rows,
                                   const CurveStyle& style);
 std::vector<ScreenLine> SpeedChart(const RunCurves& curves, int width, int rows,

@@ -59,7 +59,7 @@ StatusOr<std::string> FreeForkName(const ForkSource& source, const std::string& 
   v1::ListRequest request;
   request.set_include_finished(true);
   request.set_namespace_(session.NamespaceOfRuns());
-  // A number at its end may cut a long name short.
+  // A long name may be cut to make room for the number at its end.
   request.set_search(wanted.substr(0, wanted.size() - std::string_view("fork").size()));
   request.set_limit(kListedRunsMax);
   ASSIGN_OR_RETURN(const v1::ListResponse listed, client->List(request));

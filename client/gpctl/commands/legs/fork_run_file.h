@@ -16,7 +16,7 @@ namespace gp::gpctl {
 struct ForkRequest {
   std::vector<std::string> overrides;  // of --set
   std::string name;
-  std::string steps;   // the total, or +N from the checkpoint on; empty: the parent's budget
+  std::string steps;   // the total, or +N after the checkpoint; empty: the parent's budget
   std::string tokens;  // the same
   bool reset_optimizer = false;
   bool reset_data = false;
@@ -24,9 +24,9 @@ struct ForkRequest {
 
 struct ForkRunFile {
   RunFileText file;                    // the parent's run file
-  std::vector<std::string> overrides;  // the user's, and what makes it a fork
+  std::vector<std::string> overrides;  // the user's overrides, and those that make the run a fork
   runspec::RunSpec parent;
-  runspec::RunSpec spec;         // the fork's, without what its model decides
+  runspec::RunSpec spec;  // the fork's run file, before the checkpoint's model sets its shape
   runspec::TrainingStart start;  // where its counters begin
   std::vector<client::KeyDifference> changes;
   std::string why_data_reset;  // "data.text changes"; empty: the position in the data is kept

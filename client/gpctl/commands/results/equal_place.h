@@ -9,7 +9,7 @@
 
 namespace gp::gpctl {
 
-// What runs are compared at.
+// The quantity at whose equal values runs are compared.
 enum class PlaceKind { kSteps, kTokens, kSeconds };
 
 // The x of point `index`.
