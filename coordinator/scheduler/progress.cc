@@ -126,8 +126,8 @@ class ProgressPlanner {
     return !SumsOnGpus(run_) || !Report(run_.placement.front())->nccl_id.empty();
   }
 
-  // A run that continues in its parent's data computes like the leg that wrote its first
-  // checkpoint, if every rank can: with the same settings it then gives the same bits as that run.
+  // A run that goes on in its parent's data computes like the leg that wrote its first checkpoint,
+  // if every rank can: with the same settings it then gives the same bits as that run.
   void TakeParentsEngine(RunGroupReady& ready) const {
     if (!run_.submission->keeps_data_position) return;
     const auto parent = cluster_.FindRun(RunId(run_.submission->parent_run));

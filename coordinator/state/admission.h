@@ -21,11 +21,12 @@ inline constexpr int kWarningsMax = 1000;
 // CheckpointRestored, RunDeleted, CheckpointPinned, RunAnnotated, RunWarned, NodeCordoned and
 // NodeUncordoned; every other event is admitted. Apply may still refuse an admitted event.
 //   NotFound: there is no such run or node (not for RunWarned); the run was deleted already.
-//   AlreadyExists: the request id was used with another body; an ended run cannot continue because
-//   a live run has its name. FailedPrecondition: the run's state does not allow it; the checkpoint
-//   that init_from names was retired or is in quarantine, or its run was deleted; a checkpoint
-//   cannot come back from quarantine now; other runs need a checkpoint of the run to delete; a run
-//   has kWarningsMax warnings, or would have more than kRunLabelsMax labels.
+//   AlreadyExists: the request id was used with another body; an ended run cannot go on because a
+//   live run has its name.
+//   FailedPrecondition: the run's state does not allow it; the checkpoint that init_from names was
+//   retired or is in quarantine, or its run was deleted; a checkpoint cannot come back from
+//   quarantine now; other runs need a checkpoint of the run to delete; a run has kWarningsMax
+//   warnings, or would have more than kRunLabelsMax labels.
 StatusOr<Admission> Admit(const Cluster& cluster, const Event& event);
 
 // Whether other runs began from a checkpoint of the run, or a live run is about to begin from a

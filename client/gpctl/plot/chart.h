@@ -14,7 +14,7 @@ struct Curve {
   std::string label;      // at the end of the line, or in the legend; empty: none
   std::vector<double> x;  // increasing; in the unit of the chart's x axis
   std::vector<double> y;  // as many as x; NaN and infinite values are gaps with a mark
-  int color = 0;          // its number in the palette, which repeats after the last color
+  int color = 0;          // its number in the palette; beyond the last color the first follows
   bool dashed = false;
   bool faint = false;  // the values behind a smoothed curve
 };

@@ -19,8 +19,8 @@ constexpr double kFontPixels = 13;
 constexpr double kLabelPixels = 16;  // the smallest distance of two labels
 constexpr double kLabelsMax = 230;   // the widest label
 constexpr double kMarkSize = 3.5;    // half the width of the mark of a gap
-constexpr double kMarkPixels = 12;   // marks of a curve that are closer than this are joined
-constexpr size_t kDotsMax = 80;      // evaluation curves with at most this many points have dots
+constexpr double kMarkPixels = 12;   // marks of a curve that are closer are one
+constexpr size_t kDotsMax = 80;      // an evaluation curve with at most as many points shows them
 
 // About the width of DejaVu Sans, the widest of the fonts that the picture asks for.
 double TextPixels(std::string_view text, double size) {
@@ -186,7 +186,7 @@ class SvgWriter {
     return theme_.series[static_cast<size_t>(curve.color) % theme_.series.size()];
   }
 
-  // After the last color, the colors repeat with dotted lines, as on the gateway's pages.
+  // Beyond the last color the same colors follow with dotted lines, as on the gateway's pages.
   std::string DashesOf(const Curve& curve) const {
     if (curve.dashed) return " stroke-dasharray=\"6 4\"";
     const bool is_dotted = static_cast<size_t>(curve.color) >= theme_.series.size();

@@ -11,7 +11,7 @@
 namespace gp::gpctl {
 
 // The settings of all files in their order, then `overrides`, so that --set wins. Empty lines and
-// lines that begin with '#' are skipped. InvalidArgument names the line that is not a setting.
+// lines that begin with '#' are skipped. InvalidArgument names the line that is no setting.
 StatusOr<std::vector<std::string>> SettingsOf(const std::vector<std::string>& files,
                                               const std::vector<std::string>& overrides,
                                               const Console& console);

@@ -7,8 +7,8 @@
 namespace gp::gpctl {
 namespace {
 
-// The number of points up to `place`. Points are in the order of their steps. If a clock was set
-// back, seconds may decrease; such points count as taken at the same time.
+// The number of points up to `place`. Points are in the order of their steps; by a clock that was
+// set back, seconds may fall, which then counts as the same time.
 int CountUpTo(const v1::CurvePoints& curve, double place, PlaceKind kind) {
   int count = 0;
   while (count < curve.steps_size() && PlaceOf(curve, count, kind) <= place) ++count;

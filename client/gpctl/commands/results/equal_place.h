@@ -9,7 +9,7 @@
 
 namespace gp::gpctl {
 
-// The quantity at whose equal values runs are compared.
+// What runs are compared at.
 enum class PlaceKind { kSteps, kTokens, kSeconds };
 
 // The x of point `index`.
