@@ -103,7 +103,7 @@ class QueuePlanner {
   }
 
   void Start(const Run& run, std::vector<Placement> placement, bool gpu) {
-    if (run.state == RunState::kSubmitted) Add(run, RunQueued{"there are enough free slots"});
+    if (run.state == RunState::kSubmitted) Add(run, RunQueued{"it fits at once"});
     RunPlaced placed;
     placed.epoch = run.epoch + 1;
     placed.leg = run.leg.number;

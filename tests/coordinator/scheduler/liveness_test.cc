@@ -23,7 +23,7 @@ class Liveness : public ::testing::Test {
     Event submit = SampleSubmit("r", "1");
     std::get<RunSubmitted>(submit.body).submission.workers = 1;
     Do(submit);
-    Do({.run = kSampleRun, .body = RunQueued{"there are enough free slots"}});
+    Do({.run = kSampleRun, .body = RunQueued{"it fits at once"}});
     Do({.run = kSampleRun,
         .body = RunPlaced{1, {{0, kNode, SlotId("s0")}}, "it fits", -1, 1, "", Device::kCpu}});
   }
