@@ -1,5 +1,5 @@
 // The sources of RunService's streams: Watch, Events, Logs, Metrics, Curves. Events and Logs begin
-// after the sequence number that the caller names, Metrics after a step, Watch with the current
+// after the sequence number that the caller names, Metrics after a step, Watch with the present
 // state. Watch, and the others with `follow`, end when the run has ended and everything recorded
 // was sent; without `follow` at the end of what is recorded. A source belongs to one stream.
 #pragma once
