@@ -153,7 +153,7 @@ std::string MixtureText(const RunSpec& spec, const DataReport* data, int64_t tok
 std::string BatchText(const ResolvedPlan& resolved, bool automatic) {
   const auto& [spec, plan] = resolved;
   std::string text =
-      fmt::format("{} tokens a step = {} shard{} x {} x {} sequences{} x {} tokens, on {} worker{}",
+      fmt::format("{} tokens per step = {} shard{} x {} x {} sequences{} x {} tokens, on {} worker{}",
                   WithThousands(plan.tokens_per_step), WithThousands(plan.logical_shards),
                   plan.logical_shards == 1 ? "" : "s", plan.accumulation, spec.batch.micro_batch,
                   automatic ? " (auto, here)" : "", spec.batch.sequence, spec.resources.workers,

@@ -150,7 +150,7 @@ TEST_F(RunCommandTest, ValidateShowsThePlan) {
       Run({"validate", "run.yaml", "--set", "data.text=in.txt", "--set", "budget.steps=20"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("20 steps"));
-  EXPECT_THAT(outcome.out, HasSubstr("tokens a step"));
+  EXPECT_THAT(outcome.out, HasSubstr("tokens per step"));
 }
 
 // Before, 'validate' accepted such files, and 'submit' failed with an error message of protobuf.
