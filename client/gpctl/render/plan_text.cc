@@ -152,12 +152,12 @@ std::string MixtureText(const RunSpec& spec, const DataReport* data, int64_t tok
 
 std::string BatchText(const ResolvedPlan& resolved, bool automatic) {
   const auto& [spec, plan] = resolved;
-  std::string text =
-      fmt::format("{} tokens per step = {} shard{} x {} x {} sequences{} x {} tokens, on {} worker{}",
-                  WithThousands(plan.tokens_per_step), WithThousands(plan.logical_shards),
-                  plan.logical_shards == 1 ? "" : "s", plan.accumulation, spec.batch.micro_batch,
-                  automatic ? " (auto, here)" : "", spec.batch.sequence, spec.resources.workers,
-                  spec.resources.workers == 1 ? "" : "s");
+  std::string text = fmt::format(
+      "{} tokens per step = {} shard{} x {} x {} sequences{} x {} tokens, on {} worker{}",
+      WithThousands(plan.tokens_per_step), WithThousands(plan.logical_shards),
+      plan.logical_shards == 1 ? "" : "s", plan.accumulation, spec.batch.micro_batch,
+      automatic ? " (auto, here)" : "", spec.batch.sequence, spec.resources.workers,
+      spec.resources.workers == 1 ? "" : "s");
   if (plan.ramp_steps == 0) return text;
   return text + fmt::format("; from {} tokens over the first {} steps",
                             WithThousands(runspec::TokensAt(plan, 0)),
