@@ -463,7 +463,7 @@ class Applier {
     ASSIGN_OR_RETURN(Run run, Existing());
     if (run.epoch != epoch || !run.holds_slots) {
       return Impossible(
-          fmt::format("epoch {} is not the current one (the run is at {})", epoch, run.epoch));
+          fmt::format("epoch {} is not in force (the run is at {})", epoch, run.epoch));
     }
     if (IsTerminal(run.state)) return Impossible("the run has ended");
     return run;

@@ -34,7 +34,7 @@ StatusOr<v1::DeleteRunResponse> PlanOne(const std::string& reference, const Dele
   request.set_dry_run(true);
   const auto planned = client->DeleteRun(request);
   if (planned.status().code() != StatusCode::kNotFound) return planned;
-  const auto found = session.FindRun(reference);  // its error suggests similar names
+  const auto found = session.FindRun(reference);  // its error says which names are near
   return found.ok() ? planned.status() : found.status();
 }
 
