@@ -23,19 +23,20 @@ const std::map<std::string, std::string>& Topics() {
   130  interrupted with Ctrl-C; the run keeps going
 
 The other programs of gp use the same table; gp-trainer adds 10 (a file cannot be read or written) and
-11 (the other ranks disappeared).
+11 (the other ranks went away).
 
 With -o json an error is a document on stderr: {"kind": "Error", "error": {"code": 3, "message": "..."}}.
 )"},
       {"references", R"(Naming runs and checkpoints
 
-  RUN         a name (its newest run), an id, a unique prefix of an id, or @last for the newest run; --namespace chooses when several namespaces have it
+  RUN         a name (its newest run), an id, a unique prefix of an id, or @last for the newest run; --namespace says of
+              which namespace, when several have it
   RUN@5000    the checkpoint of step 5000
   RUN@best    the one with the lowest validation loss
   RUN@latest  the newest one; RUN alone means the same where a checkpoint is expected
   DIRECTORY   a checkpoint's directory; a path needs a '/' in it
   A checkpoint that two readers found damaged is in quarantine: 'gpctl ckpt list' shows it, and
-  'gpctl ckpt verify RUN@5000' brings it back if it is intact.
+  'gpctl ckpt verify RUN@5000' brings it back when it is whole.
 )"},
       {"environment", R"(Where gpctl finds the coordinator, first match wins
 
@@ -43,8 +44,8 @@ With -o json an error is a document on stderr: {"kind": "Error", "error": {"code
   GPCTL_SERVER           GPCTL_STATE_DIR                   GPCTL_CONTEXT
   the current context of $XDG_CONFIG_HOME/gpctl/config.yaml (~/.config), written by gpctl up
 
-A token for it: GPCTL_TOKEN_FILE, GPCTL_TOKEN, else the one that 'gpctl login' stored for the context. The authority of its
-certificate: GPCTL_CA_FILE, else the context's. A token is sent only over TLS or through a Unix socket.
+A token for it: GPCTL_TOKEN_FILE, GPCTL_TOKEN, else the one that 'gpctl login' kept for the context. The authority of its
+certificate: GPCTL_CA_FILE, else the context's. A token is sent over TLS or through a Unix socket, nowhere else.
 
 An ADDRESS is HOST:PORT, or unix:PATH of a socket. gpctl down stops the service found this way. gpctl up and demo start the one
 in --state-dir, GPCTL_STATE_DIR or the default directory, whatever the current context is.

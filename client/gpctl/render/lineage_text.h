@@ -29,7 +29,7 @@ class Lineage {
     std::string indent;  // of the run's own line
     bool last = true;    // among its parent's children
   };
-  // `shown`: the runs that the text has already. A damaged catalogue may have a cycle.
+  // `shown`: the runs that the text has already. A damaged catalogue may have a circle.
   void AddTree(const v1::Run& run, const Branch& branch, bool utf8, std::set<std::string>& shown,
                std::string& text) const;
   const v1::Run& Root() const;
