@@ -77,7 +77,7 @@ XDG_STATE_HOME (home of the default state directory), TEXT (the text that gpctl 
       {"trouble", R"(When something does not work
 
   gpctl doctor              checks this machine and the programs, with a fix for each problem
-  gpctl doctor --overfit F  whether the model of run file F can overfit one batch
+  gpctl doctor --overfit F  whether the model of run file F can learn one batch by heart
   gpctl why RUN             why a run waits or failed
   gpctl logs RUN --tail 50  what its trainers wrote
   gpctl events RUN          what happened to it, with reasons
