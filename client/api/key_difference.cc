@@ -1,7 +1,10 @@
 #include "client/api/key_difference.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 #include <variant>
 
@@ -57,6 +60,27 @@ class KeyTable {
   std::map<std::string, size_t> row_of_;  // by key
 };
 
+std::string ParentText(const v1::CheckpointOfRun& parent) {
+  return fmt::format("{}@{}", parent.run_name().empty() ? parent.run_id() : parent.run_name(),
+                     parent.step());
+}
+
+// Gives the parent as RUN@STEP instead of its directory, with the id where two parents would read
+// the same.
+void NameParents(std::span<const v1::Run> runs, KeyDifference& init_from) {
+  std::map<std::string, std::set<std::string>> paths;  // by RUN@STEP
+  for (size_t i = 0; i < runs.size(); ++i) {
+    if (runs[i].has_parent())
+      paths[ParentText(runs[i].parent())].insert(init_from.values[i].value_or(""));
+  }
+  for (size_t i = 0; i < runs.size(); ++i) {
+    if (!runs[i].has_parent()) continue;
+    const std::string text = ParentText(runs[i].parent());
+    init_from.values[i] =
+        paths[text].size() == 1 ? text : fmt::format("{} ({})", text, runs[i].parent().run_id());
+  }
+}
+
 }  // namespace
 
 StatusOr<std::vector<KeyDifference>> FindKeyDifferences(std::span<const v1::Run> runs) {
@@ -70,7 +94,11 @@ StatusOr<std::vector<KeyDifference>> FindKeyDifferences(std::span<const v1::Run>
     const auto& root = std::get<YamlNode>(parsed);
     if (root.kind == YamlNode::Kind::kMap) table.Add(i, "", root);
   }
-  return table.Differences();
+  std::vector<KeyDifference> differences = table.Differences();
+  for (KeyDifference& difference : differences) {
+    if (difference.key == "init_from") NameParents(runs, difference);
+  }
+  return differences;
 }
 
 }  // namespace gp::client

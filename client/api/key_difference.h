@@ -20,7 +20,8 @@ struct KeyDifference {
 };
 
 // Only keys whose values differ, in the order of the files, those of the first run first. Entries
-// of maps are keys of their own: "labels.team". A run without a resolved file has no keys.
+// of maps are keys of their own: "labels.team". A run without a resolved file has no keys. The
+// value of init_from is RUN@STEP where it is a checkpoint of a known run, otherwise its path.
 // Internal for a file that is not YAML, with the run and the place.
 StatusOr<std::vector<KeyDifference>> FindKeyDifferences(std::span<const v1::Run> runs);
 

@@ -28,18 +28,19 @@ class MachineClock final : public Clock {
 }  // namespace
 
 Clock& SystemClock() {
-  static MachineClock clock;
+  // Never destroyed: a thread that hangs in the storage may outlive static destruction.
+  static MachineClock& clock = *new MachineClock;
   return clock;
 }
 
 // Reads the start time, field 22 of /proc/self/stat (proc(5)). Skips to the last ')' first, because
 // field 2 is a name in parentheses that may contain spaces.
 MonotonicTime ProcessStart() {
-  constexpr int kFieldsBehindName = 20;
+  constexpr int kFieldsAfterName = 20;
   const std::string line = ReadFile("/proc/self/stat").value_or("");
   std::istringstream fields(line.substr(std::min(line.rfind(')') + 1, line.size())));
   std::string ticks;
-  for (int field = 0; field < kFieldsBehindName; ++field) fields >> ticks;
+  for (int field = 0; field < kFieldsAfterName; ++field) fields >> ticks;
   if (!fields) return SystemClock().Now();
   const double seconds = std::stod(ticks) / static_cast<double>(sysconf(_SC_CLK_TCK));
   return MonotonicTime(std::chrono::nanoseconds(static_cast<int64_t>(seconds * 1e9)));

@@ -25,7 +25,8 @@ std::string Environment(const char* name) {
 }
 
 Armed& FromEnvironment() {
-  static Armed armed;
+  // Never destroyed: a thread that hangs in the storage may outlive static destruction.
+  static Armed& armed = *new Armed;
   static const bool parsed = [] {
     auto setting = ParseFailpoint(Environment("GP_FAILPOINT"));
     GP_CHECK(setting.ok(), "{}", Message(setting.status()));

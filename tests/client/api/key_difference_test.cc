@@ -38,6 +38,37 @@ TEST(KeyDifference, EntriesOfMapsAreKeys) {
   EXPECT_EQ(*differences, expected);
 }
 
+v1::Run ForkOf(const std::string& parent, const std::string& id, int64_t step) {
+  v1::Run run = MakeRun("fork", "init_from: /storage/" + id + "/step-" + std::to_string(step));
+  run.mutable_parent()->set_run_name(parent);
+  run.mutable_parent()->set_run_id(id);
+  run.mutable_parent()->set_step(step);
+  return run;
+}
+
+TEST(KeyDifference, AParentIsNamedByRunAndStep) {
+  const auto differences = FindKeyDifferences(
+      std::vector{MakeRun("base", "init_from: scratch"), MakeRun("other", "init_from: /model"),
+                  ForkOf("base", "4pvh2mmkzh", 150), ForkOf("", "0a0a0a0a0a", 7)});
+  ASSERT_TRUE(differences.ok());
+  const std::vector<KeyDifference> expected = {
+      {"init_from", {"scratch", "/model", "base@150", "0a0a0a0a0a@7"}}};
+  EXPECT_EQ(*differences, expected);
+}
+
+TEST(KeyDifference, ParentsOfOneNameAreToldApartByTheirIds) {
+  const auto differences = FindKeyDifferences(std::vector{ForkOf("base", "4pvh2mmkzh", 150),
+                                                          ForkOf("base", "9qvh2mmkzh", 150),
+                                                          ForkOf("base", "4pvh2mmkzh", 100)});
+  ASSERT_TRUE(differences.ok());
+  const std::vector<KeyDifference> expected = {
+      {"init_from", {"base@150 (4pvh2mmkzh)", "base@150 (9qvh2mmkzh)", "base@100"}}};
+  EXPECT_EQ(*differences, expected);
+  EXPECT_TRUE(FindKeyDifferences(
+                  std::vector{ForkOf("base", "4pvh2mmkzh", 150), ForkOf("base", "4pvh2mmkzh", 150)})
+                  ->empty());
+}
+
 TEST(KeyDifference, EqualFilesAndMissingFilesHaveNoDifferences) {
   EXPECT_TRUE(FindKeyDifferences({})->empty());
   EXPECT_TRUE(FindKeyDifferences(std::vector{MakeRun("a", "seed: 1\n")})->empty());

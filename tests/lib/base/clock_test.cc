@@ -12,6 +12,22 @@ TEST(Clock, TheMachinesClockNeverGoesBack) {
   EXPECT_LE(before, SystemClock().Now());
 }
 
+// An object that is made before the clock's first use would be destroyed after the clock.
+struct ReadsTheClockAtExit {
+  ~ReadsTheClockAtExit() { _exit(SystemClock().Now() > MonotonicTime{} ? 0 : 1); }
+};
+
+TEST(ClockDeathTest, TheMachinesClockOutlivesStaticObjects) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        static ReadsTheClockAtExit made_before_the_clock;
+        SystemClock();
+        exit(2);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
 TEST(Clock, WallTimeIsOfThisCentury) {
   using namespace std::chrono_literals;
   EXPECT_GT(SystemClock().WallNow().time_since_epoch(), std::chrono::years(50));

@@ -2,37 +2,65 @@
 
 #include <sys/statvfs.h>
 
-#include <thread>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/mutex.h"
 
 namespace gp::agent {
+namespace {
+
+// How long the destructor waits for a reading in progress. A file system that does not hang answers
+// in milliseconds.
+constexpr std::chrono::milliseconds kEndMax{200};
+
+}  // namespace
 
 struct StorageSpace::Shared {
-  Shared(std::string of, std::chrono::nanoseconds each) : path(std::move(of)), interval(each) {}
+  Shared(std::string of, std::chrono::nanoseconds each, Reader with)
+      : path(std::move(of)), interval(each), reader(std::move(with)) {}
 
   const std::string path;
   const std::chrono::nanoseconds interval;
+  const Reader reader;
 
   Mutex mutex;
   CondVar changed;
   bool stopping GUARDED_BY(mutex) = false;
+  bool ended GUARDED_BY(mutex) = false;
   std::optional<DiskSpace> space GUARDED_BY(mutex);
   MonotonicTime read_at GUARDED_BY(mutex){};
 
   void Loop() {
-    while (true) {
-      const auto read = ReadDiskSpace(path);
-      MutexLock lock(mutex);
-      space = read;
-      read_at = SystemClock().Now();
-      const auto next = std::chrono::steady_clock::now() + interval;
-      while (!stopping) {
-        if (!changed.WaitUntil(mutex, next)) break;
-      }
-      if (stopping) return;
+    while (ReadAndWait()) continue;
+    MutexLock lock(mutex);
+    ended = true;
+    changed.NotifyAll();
+  }
+
+  // Reads once and waits for the interval. False when the thread shall end.
+  bool ReadAndWait() {
+    const auto read = reader(path);
+    MutexLock lock(mutex);
+    space = read;
+    read_at = SystemClock().Now();
+    const auto next = std::chrono::steady_clock::now() + interval;
+    while (!stopping) {
+      if (!changed.WaitUntil(mutex, next)) return true;
     }
+    return false;
+  }
+
+  // True when the thread has ended, false when a reading hangs.
+  bool Stop() {
+    const auto deadline = std::chrono::steady_clock::now() + kEndMax;
+    MutexLock lock(mutex);
+    stopping = true;
+    changed.NotifyAll();
+    while (!ended) {
+      if (!changed.WaitUntil(mutex, deadline)) return ended;
+    }
+    return true;
   }
 };
 
@@ -43,15 +71,17 @@ std::optional<DiskSpace> ReadDiskSpace(const std::string& path) {
                    .free_bytes = uint64_t{told.f_bavail} * told.f_frsize};
 }
 
-StorageSpace::StorageSpace(const std::string& path, std::chrono::nanoseconds interval)
-    : shared_(std::make_shared<Shared>(path, interval)) {
-  std::thread([shared = shared_] { shared->Loop(); }).detach();
-}
+StorageSpace::StorageSpace(const std::string& path, std::chrono::nanoseconds interval,
+                           Reader reader)
+    : shared_(std::make_shared<Shared>(path, interval, std::move(reader))),
+      thread_([shared = shared_] { shared->Loop(); }) {}
 
 StorageSpace::~StorageSpace() {
-  MutexLock lock(shared_->mutex);
-  shared_->stopping = true;
-  shared_->changed.NotifyAll();
+  if (shared_->Stop()) {
+    thread_.join();
+  } else {
+    thread_.detach();
+  }
 }
 
 std::optional<DiskSpace> StorageSpace::Newest() const {

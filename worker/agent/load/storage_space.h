@@ -5,9 +5,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 
 namespace gp::agent {
 
@@ -21,8 +23,11 @@ std::optional<DiskSpace> ReadDiskSpace(const std::string& path);
 
 class StorageSpace {
  public:
+  using Reader = std::function<std::optional<DiskSpace>(const std::string& path)>;
+
   explicit StorageSpace(const std::string& path,
-                        std::chrono::nanoseconds interval = std::chrono::seconds(10));
+                        std::chrono::nanoseconds interval = std::chrono::seconds(10),
+                        Reader reader = ReadDiskSpace);
   ~StorageSpace();
   StorageSpace(const StorageSpace&) = delete;
   StorageSpace& operator=(const StorageSpace&) = delete;
@@ -33,7 +38,9 @@ class StorageSpace {
  private:
   struct Shared;
 
+  // Shared with the thread, because a thread that hangs outlives this object.
   const std::shared_ptr<Shared> shared_;
+  std::thread thread_;
 };
 
 }  // namespace gp::agent
