@@ -104,7 +104,7 @@ TEST(ParentState, WithoutAStateNothingIsKept) {
   EXPECT_THAT(problems,
               HasSubstr("run.yaml:4:17: init_optimizer: keep takes over the optimizer's state, and "
                         "what init_from names holds weights only: it is a Hugging Face directory"));
-  EXPECT_THAT(problems, HasSubstr("run.yaml:5:12: init_data: keep takes over the place in the"));
+  EXPECT_THAT(problems, HasSubstr("run.yaml:5:12: init_data: keep takes over the position in the"));
   EXPECT_THAT(problems, HasSubstr("name a checkpoint of a run, or set init_optimizer: reset"));
 }
 

@@ -121,7 +121,8 @@ TEST(WaitCommand, AnEndedRunThatDoesNotMeetTheConditionIsToldAtOnce) {
   service.AddRun(MakeRun("gone", "aaaaaaaa02", v1::RUN_STATE_CANCELLED));
   const Outcome gone = gpctl.Run({"wait", "gone", "--for", "checkpoint"});
   EXPECT_EQ(gone.code, 8);
-  EXPECT_THAT(gone.out, HasSubstr("will not meet 'checkpoint': it was cancelled at step 500"));
+  EXPECT_THAT(gone.out,
+              HasSubstr("cannot meet 'checkpoint' any more: it was cancelled at step 500"));
 }
 
 }  // namespace

@@ -137,7 +137,7 @@ TEST_F(DataCommandTest, PrepareTellsOfEndsThatTheTextSpells) {
   };
   const Outcome whole = prepare("whole", {});
   EXPECT_EQ(whole.code, 0) << whole.err;
-  EXPECT_THAT(whole.err, HasSubstr("warning: the text spells <|endoftext|> 2 times"));
+  EXPECT_THAT(whole.err, HasSubstr("warning: the text contains <|endoftext|> 2 times"));
   EXPECT_THAT(whole.err, HasSubstr("--split-on '<|endoftext|>'"));
   EXPECT_THAT(whole.out, HasSubstr("documents   1\n"));
   EXPECT_THAT(gpctl_.Run({"data", "inspect", JoinPath(gpctl_.home(), "whole")}).err,

@@ -79,7 +79,7 @@ TEST_F(ContinueCommands, OnlyAFailedRunIsTriedAgain) {
   AddRun(v1::RUN_STATE_CANCELLED);
   const Outcome refused = gpctl_.Run({"retry", "tiny"});
   EXPECT_EQ(refused.code, 5);
-  EXPECT_THAT(refused.err, HasSubstr("is cancelled; only a failed run is tried again"));
+  EXPECT_THAT(refused.err, HasSubstr("is cancelled; only a failed run can be retried"));
   EXPECT_THAT(refused.err, HasSubstr("resume tiny"));
 }
 
