@@ -73,7 +73,7 @@ ReconcilerOptions MakeReconcilerOptions(const Policy& policy, const InputProbe& 
   options.unread = [&probe] { return probe.Unread(); };
   options.on_store_write = [&metrics](double seconds) { metrics.StoreWritten(seconds); };
   options.on_fatal = [](const Status& status) {
-    LogError("the store failed; ending so that nothing unrecorded is acknowledged",
+    LogError("the store failed; exiting so that nothing unrecorded is acknowledged",
              {{"error", gp::Message(status)}});
     std::_Exit(ProcessStatus(ExitCode::kFailure));
   };

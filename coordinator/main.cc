@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   CoordinatorSettings settings;
   return gp::daemon::Main(
       {.name = "gp-coordinator",
-       .summary = "takes runs, places them and records their checkpoints.",
+       .summary = "accepts runs, places them on nodes and records their checkpoints.",
        .version = GP_VERSION,
        .settings = SettingsTable(settings),
        .check = [&] { return CheckSettings(settings); },
@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
                     [&](const std::string& target) {
                       return BackUpState(settings.state_dir, target, gp::SystemClock());
                     }},
-                   {"--restore", "DIR", "Make state.dir from the backup in DIR and exit",
+                   {"--restore", "DIR", "Create state.dir from the backup in DIR and exit",
                     [&](const std::string& backup) {
                       return RestoreState({.state_dir = settings.state_dir,
                                            .backup = backup,

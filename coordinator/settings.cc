@@ -28,7 +28,7 @@ daemon::Settings Places(CoordinatorSettings& settings) {
        .value_name = "HOST:PORT",
        .check = CheckListen},
       {.field = {.path = "server.advertise",
-                 .doc = "More hosts (DNS names or IP addresses) under which others reach "
+                 .doc = "More hosts (DNS names or IP addresses) under which other machines reach "
                         "server.listen. A certificate that is made here names them, this "
                         "machine's name and the host of server.listen."},
        .slot = &settings.advertise,
@@ -125,7 +125,7 @@ daemon::Settings Limits(CoordinatorSettings& settings) {
                  .min = kLogBytesLeast},
        .slot = &settings.lines_bytes_max},
       {.field = {.path = "limits.calls_per_second",
-                 .doc = "Calls that one token may make, and twice as many at once after a pause. "
+                 .doc = "Calls that one token may make; after a pause, a burst of twice as many. "
                         "The owner of the socket and nodes have no such limit.",
                  .min = 1,
                  .max = 1e6},
@@ -162,8 +162,8 @@ daemon::Settings Retention(CoordinatorSettings& settings) {
                  .min = 0},
        .slot = &settings.ended_runs_age},
       {.field = {.path = "retention.ended_runs_count",
-                 .doc = "How many runs that have ended stay, those that ended last; the others are "
-                        "deleted, with the same exceptions. 0: all stay.",
+                 .doc = "How many ended runs are kept, those that ended last; the others are "
+                        "deleted, with the same exceptions. 0: all are kept.",
                  .min = 0},
        .slot = &settings.ended_runs_count},
       {.field = {.path = "retention.disk_watermark",

@@ -41,7 +41,7 @@ PROGRAMS = ((("lib/", "coordinator/"), ()),
             (("lib/", "client/api/", "client/gpctl/"), ()),
             (("lib/", "client/api/", "client/gateway/"), ()))
 UNITS_MAX = 30
-UNITS_WITHOUT_TEST = "scripts/units_without_test"  # one unit a line; may only shrink
+UNITS_WITHOUT_TEST = "scripts/units_without_test"  # one unit per line; may only shrink
 UNITS_WITHOUT_TEST_MAX = 254  # the units listed there now; lower it when the list shrinks, never raise it
 
 # Pages that programs write, with long lines.

@@ -33,7 +33,7 @@ class Interruption {
   // Call it for each signal: the first one requests, later ones insist. False when insisting has no
   // effect.
   bool Signal();
-  // Requests the interruption, and marks that the whole program must end, not only its present
+  // Requests the interruption, and marks that the whole program must end, not only its current
   // work.
   void Leave();
   bool leaving() const;

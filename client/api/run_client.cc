@@ -470,7 +470,7 @@ Status RunClient::IsOlder(const char* what) const {
 StatusOr<std::vector<v1::CurvePoints>> RunClient::Curves(const v1::CurvesRequest& request) {
   RETURN_IF_ERROR(CheckTexts(request));
   std::vector<v1::CurvePoints> curves;
-  // The stream is not followed, so a reopened one begins anew.
+  // The stream is not followed, so a reopened one starts from the beginning.
   const auto open = [&](grpc::ClientContext& context) {
     curves.assign(request.fields_size(), {});
     for (int i = 0; i < request.fields_size(); ++i) curves[i].set_field(request.fields(i));

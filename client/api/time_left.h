@@ -5,7 +5,7 @@
 
 namespace gp::client {
 
-// Seconds until the last step at the run's present pace, evaluations and saves included (with a
+// Seconds until the last step at the run's current pace, evaluations and saves included (with a
 // coordinator that sends no pace: at the time of its last step). Negative when unknown, as for a
 // run without a number of steps.
 double SecondsLeft(const v1::Progress& progress);

@@ -146,9 +146,8 @@ Status WhyNotServed(const v1::Run& run, size_t sealed) {
     return Unavailable("the checkpoints of {} are not known yet; try again in a second", name);
   }
   return NotFound(
-      "{} exists, but is not served: the gateway serves the runs that have not ended and the "
-      "newest "
-      "of the others, {} in all; to serve this one, start a gateway with --model {}={}",
+      "{} exists, but is not served: the gateway serves unfinished runs and the newest finished "
+      "ones, {} in all; to serve this one, start a gateway with --model {}={}",
       name, RunSurvey::kRunsMax, run.name(), run.run_directory());
 }
 

@@ -49,7 +49,7 @@ struct GatewayMetrics::Families {
                                   .Name("gp_gateway_requests_total")
                                   .Help(
                                       "Requests that ended, by endpoint and status; 499: the "
-                                      "client left before an answer")
+                                      "client disconnected before the answer")
                                   .Register(*registry);
   Family<Histogram>& duration = BuildHistogram()
                                     .Name("gp_gateway_request_duration_seconds")
@@ -67,9 +67,7 @@ struct GatewayMetrics::Families {
                          .Add({}, kTokenSeconds);
   Family<Counter>& tokens = BuildCounter()
                                 .Name("gp_gateway_tokens_total")
-                                .Help(
-                                    "Tokens of prompts that were read and of texts that were "
-                                    "generated")
+                                .Help("Tokens in prompts and tokens generated")
                                 .Register(*registry);
   Counter& prompt_tokens = tokens.Add({{"kind", "prompt"}});
   Counter& generated_tokens = tokens.Add({{"kind", "generated"}});

@@ -45,7 +45,7 @@ daemon::Settings Access(GatewaySettings& settings) {
        .slot = &settings.insecure,
        .flag = "--insecure"},
       {.field = {.path = "auth.keys_file",
-                 .doc = "File of API keys, one a line: the SHA-256 of the key in hexadecimal "
+                 .doc = "File of API keys, one per line: the SHA-256 of the key in hexadecimal "
                         "digits, then a name. It is read again when it changes. Empty: no keys.",
                  .is_path = true},
        .slot = &settings.keys_file,

@@ -86,8 +86,9 @@ Status CheckWanted(const NewToken& wanted, WallTime now) {
   const int uses_most = joins ? kJoinUsesMax : 1;
   if (wanted.uses_max < 1 || wanted.uses_max > uses_most) {
     return InvalidArgument(
-        "a join token may have 1 to {} uses, a user's token none; {} were requested", kJoinUsesMax,
-        wanted.uses_max);
+        "a join token may have 1 to {} uses, other tokens cannot limit their uses; {} were "
+        "requested",
+        kJoinUsesMax, wanted.uses_max);
   }
   if (!joins && wanted.roles.empty()) {
     return InvalidArgument("the token has no role; expected viewer, submitter, operator or admin");

@@ -25,7 +25,7 @@ StatusOr<std::optional<ParentCheckpoint>> FindParent(const Cluster& cluster, Sto
                                                      const std::string& directory);
 
 // The step and the tokens that the run's counters begin with: those of its parent if it keeps the
-// parent's place in the data, otherwise 0.
+// parent's position in the data, otherwise 0.
 runspec::TrainingStart StartOf(const Submission& submission);
 
 }  // namespace gp::coordinator

@@ -149,7 +149,7 @@ void RunDirectories::Stop() {
 void RunDirectories::SweepAll(const Cluster& cluster) {
   cluster.runs.ForEach([&](const RunId&, const std::shared_ptr<const Run>& run) {
     Task task{.id = run->id, .run = run, .swept = true};
-    mailbox_.TryPost(task);  // a task that does not fit is done after the next start
+    mailbox_.TryPost(task);  // if the mailbox is full, the task is done after the next start
   });
   SweepDeleted(cluster);
 }
@@ -267,8 +267,8 @@ Status RunDirectories::DeleteExcept(const std::string& directory,
   return OkStatus();
 }
 
-// The manifest goes first, so that what an interruption leaves is no checkpoint. `path` may also be
-// a file.
+// Deletes the manifest first, so that an interrupted deletion leaves no checkpoint. `path` may also
+// be a file.
 Status RunDirectories::DeleteWhole(const std::string& path) const {
   (void)storage_.Delete(JoinPath(path, formats::kManifestName));
   return storage_.Delete(path);

@@ -162,7 +162,7 @@ bool ServiceRetention::Decide(const RunId& run, EventBody body, const char* meth
       [answer](const StatusOr<Admission>& admission) { answer->set_value(admission); });
   const StatusOr<Admission> decided = answer->get_future().get();
   if (!decided.ok()) {
-    LogWarning("retention left a run as it is",
+    LogWarning("retention skipped a run",
                {{"run", run}, {"reason", gp::Message(decided.status())}});
     return false;
   }

@@ -77,7 +77,7 @@ void Batch::Plan(const Policy& policy, const MakeNonce& make_nonce) {
   for (const Action& action : plan) {
     const Event event{.run = action.run, .body = action.event};
     if (!IsDurable(event)) continue;  // repeating RunWaiting only changes the reason text
-    SetAside({{action.run, fmt::format("the planner repeats '{}' without end", Kind(event))}});
+    SetAside({{action.run, fmt::format("the planner returns '{}' endlessly", Kind(event))}});
   }
 }
 

@@ -48,7 +48,7 @@ FreeSlots UsableBy(const Run& run, FreeSlots free);
 // data.
 bool FitsWithout(const NodeId& node, const Run& run, FreeSlots free);
 
-// Whether the run takes GPUs. The run file says so, and the first placement fixes it. With
+// Whether the run needs GPUs. The run file sets it, and the first placement fixes it. With
 // `device: auto` the run takes GPUs when `all` has enough of them, free or not, also counting those
 // of cordoned nodes.
 bool TakesGpus(const Run& run, const FreeSlots& all);

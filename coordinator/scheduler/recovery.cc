@@ -147,7 +147,7 @@ Action Report(const Cluster& cluster, const Run& run, const Fault& fault, const 
     failed.retry = true;
     failed.retry_at = now.wall;
     failed.message = fmt::format(
-        "{}; this run passes over that node for {:.0f} min, or until it connects again", what,
+        "{}; this run avoids that node for {:.0f} min, or until it connects again", what,
         std::chrono::duration<double, std::ratio<60>>(policy.data_recheck).count());
   } else if (failed.retry) {
     const auto delay = RetryDelay(run);
@@ -188,7 +188,7 @@ Action RequeueAction(const Cluster& cluster, const Run& run, const std::string& 
   if (run.pausing) return {run.id, RunPaused{PausedText(run)}, "scheduler"};
   if (run.next_leg) return {run.id, RunRequeued{run.epoch, why}, "scheduler"};
   std::string reason =
-      fmt::format("{}; resumes {} when there are slots", why, DescribeStart(run, cluster));
+      fmt::format("{}; resumes {} when slots are free", why, DescribeStart(run, cluster));
   return {run.id, RunRequeued{run.epoch, std::move(reason)}, "scheduler"};
 }
 

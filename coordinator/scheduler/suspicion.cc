@@ -48,7 +48,7 @@ class SuspicionPlanner {
     if (run_.state == RunState::kRunning) return Verify(NamesOf(cluster_, NodesOf(run_)));
     if (run_.state != RunState::kBackoff || run_.gave_up || !AwaitsVerdict(run_)) return;
     if (suspicion_.told_by.size() > 1) {
-      return Condemn(NamesOf(cluster_, suspicion_.told_by) + " found it so");
+      return Condemn(NamesOf(cluster_, suspicion_.told_by) + " found it damaged");
     }
     if (!suspicion_.verdict) return;
     const auto& [verdict, text] = *suspicion_.verdict;
@@ -59,7 +59,7 @@ class SuspicionPlanner {
  private:
   void Verify(const std::string& reader) {
     std::string text = fmt::format(
-        "{} read the checkpoint of step {} and found it whole; {} had said that it is damaged; "
+        "{} read the checkpoint of step {} and found it intact; {} had reported it as damaged; "
         "check the storage of that node",
         reader, suspicion_.step, NamesOf(cluster_, suspicion_.told_by));
     plan_.push_back({run_.id, CheckpointVerified{suspicion_.step, std::move(text)}, "scheduler"});

@@ -23,7 +23,7 @@ DamageReport JudgeDamageReport(const Cluster& cluster, const Run& run, int rank,
                                const Policy& policy);
 
 // Adds CheckpointDamaged when a second reader has confirmed the damage. Adds CheckpointVerified
-// when the coordinator found the checkpoint whole, or when the run has started from it.
+// when the coordinator found the checkpoint intact, or when the run has started from it.
 void PlanSuspicion(const Cluster& cluster, const Run& run, Plan& plan);
 
 }  // namespace gp::coordinator

@@ -127,10 +127,11 @@ Status AccessService::FillCreated(AdmittedCall& access, const v1::CreateTokenReq
                        ? access.principal().roles.In(kEveryNamespace) == Role::kAdmin
                        : access.principal().roles.Covers(wanted.roles, Role::kAdmin);
   if (!may) {
-    return access.Deny(fmt::format(
-        "{} may not make this token: it takes the role admin in each namespace of the token, and "
-        "in every namespace for a join token; ask an admin who has it",
-        access.principal().Text()));
+    return access.Deny(
+        fmt::format("{} may not make this token: it requires the role admin in each namespace of "
+                    "the token, and "
+                    "in every namespace for a join token; ask an admin who has it",
+                    access.principal().Text()));
   }
   wanted.created_by = access.principal().Text();
   ASSIGN_OR_RETURN(const IssuedToken issued, tokens_.Create(wanted));
@@ -154,7 +155,7 @@ Status AccessService::FillRevoked(AdmittedCall& access, const v1::RevokeTokenReq
   ASSIGN_OR_RETURN(const TokenRecord record, tokens_.Find(request.id()));
   if (!Administers(access.principal(), record)) {
     return access.Deny(fmt::format(
-        "{} may not revoke this token: it takes the role admin in each of its namespaces",
+        "{} may not revoke this token: it requires the role admin in each of its namespaces",
         access.principal().Text()));
   }
   ASSIGN_OR_RETURN(const TokenRecord revoked, tokens_.Revoke(request.id()));

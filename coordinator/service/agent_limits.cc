@@ -31,12 +31,12 @@ Status CheckNames(std::initializer_list<NamedText> names) {
 
 Status CheckLength(const char* what, const std::string& text, size_t bytes_max) {
   if (text.size() <= bytes_max) return OkStatus();
-  return InvalidArgument("{} has {} bytes; at most {} are taken", what, text.size(), bytes_max);
+  return InvalidArgument("{} has {} bytes; at most {} are accepted", what, text.size(), bytes_max);
 }
 
 Status CheckCount(const char* what, int count, int count_max) {
   if (count <= count_max) return OkStatus();
-  return InvalidArgument("{} {} are too many; at most {} are taken", count, what, count_max);
+  return InvalidArgument("{} {} are too many; at most {} are accepted", count, what, count_max);
 }
 
 Status CheckOffer(const v1::EngineOffer& offer) {
@@ -47,7 +47,7 @@ Status CheckOffer(const v1::EngineOffer& offer) {
   size_t bytes = 0;
   for (const auto& [level, choices] : offer.kernels()) bytes += level.size() + choices.size();
   if (bytes > kKernelsBytesMax) {
-    return InvalidArgument("the kernel choices have {} bytes; at most {} are taken", bytes,
+    return InvalidArgument("the kernel choices have {} bytes; at most {} are accepted", bytes,
                            kKernelsBytesMax);
   }
   return CheckLength("an NCCL id", offer.nccl_id(), kTextBytesMax);

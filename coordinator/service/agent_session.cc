@@ -210,12 +210,13 @@ void AgentSession::WarnOfLoss(const RunId& id, const std::string& why) {
   const auto newest = context_.recorder.ProgressOf(id).newest;
   auto at = std::max(run->warned_at, std::pair(run->epoch, newest ? newest->step : 0));
   ++at.second;
-  context_.reconciler.Post({.run = id,
-                            .actor = "coordinator",
-                            .body = RunWarned{at.first, at.second,
-                                              "points and lines of this run are lost until its log "
-                                              "can be written: " +
-                                                  why}});
+  context_.reconciler.Post(
+      {.run = id,
+       .actor = "coordinator",
+       .body = RunWarned{
+           at.first, at.second,
+           "metric points and log lines of this run are lost until its log can be written: " +
+               why}});
 }
 
 void AgentSession::Acknowledge(uint64_t through_sequence, size_t size_bytes) {

@@ -32,10 +32,10 @@ Status CheckKey(const std::string& assignment, const Run& run) {
                                    [&](std::string_view of) { return IsKeyOrBelow(key, of); });
   if (allowed) return OkStatus();
   if (IsKeyOrBelow(key, "budget")) {
-    return InvalidArgument("{}: say how far the run goes with steps or tokens", key);
+    return InvalidArgument("{}: say how long to train, with steps or tokens", key);
   }
   return InvalidArgument(
-      "{}: a run that goes on may change only {}; for any other key make a new run from its "
+      "{}: a continued run may change only {}; for any other key make a new run from its "
       "checkpoint: gpctl fork {} --set {}",
       key, fmt::join(kLegKeys, ", "), run.submission->name, assignment);
 }
@@ -144,7 +144,7 @@ int64_t FirstStep(const v1::ContinueRequest& request, const Run& run, const Prog
   return run.holds_slots && progress.newest ? std::max(sealed, progress.newest->step) : sealed;
 }
 
-// An early stop ends a run before its last step, so it may go on as it stands.
+// An early stop ends a run before its last step, so it may continue unchanged.
 Status CheckStepsLeft(const Submission& next, int64_t first_step) {
   if (next.target_steps <= 0 || first_step < next.target_steps) return OkStatus();
   return FailedPrecondition(

@@ -218,7 +218,7 @@ struct Describer {
   }
   std::string operator()(const CheckpointPinned& event) const {
     return fmt::format("checkpoint of step {} {}", event.step,
-                       event.pinned ? "pinned" : "not pinned any more");
+                       event.pinned ? "pinned" : "no longer pinned");
   }
   std::string operator()(const CheckpointsPruned& event) const {
     std::vector<int64_t> steps;

@@ -8,7 +8,7 @@
 namespace gp::coordinator {
 namespace {
 
-// Short against kStallLimit, and long enough that the probe costs almost nothing.
+// Short compared with kStallLimit, but long enough that the probe costs almost nothing.
 constexpr std::chrono::milliseconds kPause{200};
 
 double Seconds(std::chrono::nanoseconds duration) {

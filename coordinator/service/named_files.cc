@@ -71,7 +71,7 @@ Status CheckNamedFiles(const std::vector<runspec::NamedFile>& files, const Submi
     if (!path.starts_with('/')) {
       return InvalidArgument(
           "{}: '{}' is a relative path, and only a client on the coordinator's Unix socket has a "
-          "directory that it could start at; give the absolute path that the workers see",
+          "directory that it could be relative to; give the absolute path that the workers see",
           key, path);
     }
     const std::string folded = AbsolutePath(path, "/");

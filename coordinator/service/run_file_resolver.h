@@ -27,8 +27,8 @@ struct SubmittedRunFile {
   std::string name;  // overrides the file's name when not empty
   // Returns the name that the run gets, for its namespace and the wanted name.
   std::function<std::string(const std::string& run_namespace, const std::string& name)> choose_name;
-  // Returns where the run's counters begin if it keeps the place in the data of the checkpoint in
-  // this directory. Absent: at 0.
+  // Returns where the run's counters begin if it keeps the position in the data of the checkpoint
+  // in this directory. Absent: at 0.
   std::function<runspec::TrainingStart(const std::string& init_from)> find_start = nullptr;
 };
 

@@ -81,7 +81,7 @@ StatusOr<Admission> AdmitPause(const Cluster& cluster, const Event& event) {
   return Admission{.append = !done, .replayed = done, .run = event.run};
 }
 
-// Resuming a run that goes on already changes nothing.
+// Resuming a run that already continues changes nothing.
 StatusOr<Admission> AdmitResume(const Cluster& cluster, const Event& event) {
   const auto run = cluster.FindRun(event.run);
   if (run == nullptr) return NotFound("run '{}' does not exist", event.run);
@@ -109,7 +109,7 @@ StatusOr<Admission> AdmitLeg(const Cluster& cluster, const Event& event,
         "run '{}' was set aside because of a bug; fork from one of its checkpoints", event.run);
   }
   if (run->next_leg) {
-    return FailedPrecondition("run '{}' is about to go on with another leg: {}", event.run,
+    return FailedPrecondition("run '{}' is about to start another leg: {}", event.run,
                               run->next_leg->why);
   }
   const std::string refusal = LegRefusal(*run, requested.first_step);
@@ -121,8 +121,8 @@ StatusOr<Admission> AdmitLeg(const Cluster& cluster, const Event& event,
   const auto* live = cluster.LiveRunsNamed(run->submission->run_namespace, run->submission->name);
   if (live != nullptr && !live->contains(event.run)) {
     return AlreadyExists(
-        "run '{}' can go on when run '{}' has ended, which has its name '{}'; or fork from its "
-        "checkpoint under another name",
+        "run '{}' cannot continue while run '{}' uses its name '{}'; wait until that run ends, or "
+        "fork from a checkpoint under another name",
         event.run, *live->begin(), run->submission->name);
   }
   return Admission{.append = true, .run = event.run};

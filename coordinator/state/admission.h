@@ -1,4 +1,4 @@
-// Admission: decides whether the present state allows a user's request, before it is made durable.
+// Admission: decides whether the current state allows a user's request, before it is made durable.
 // Pure; thread-safe.
 #pragma once
 

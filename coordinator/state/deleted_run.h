@@ -1,5 +1,5 @@
-// DeletedRun: what is kept of a run after a user or retention deleted it, so that its name still
-// says something. A value.
+// DeletedRun: what is kept of a run after a user or retention deleted it, so that errors about its
+// name can explain what happened. A value.
 #pragma once
 
 #include <cstdint>

@@ -59,8 +59,8 @@ struct RunStarted {
 // Who reads a checkpoint a second time after a rank reported it as damaged.
 enum class NextReader {
   kNone = 0,    // for a failure without a damaged checkpoint
-  kNobody = 1,  // this was the second reader; or the coordinator found it whole; or the run did not
-                // resume from its newest checkpoint
+  kNobody = 1,  // this was the second reader; or the coordinator found it intact; or the run did
+                // not resume from its newest checkpoint
   kAnotherNode = 2,
   kCoordinator = 3,
 };
@@ -95,7 +95,7 @@ struct CheckpointRetired {
   std::string directory;
 };
 
-// A rank had reported this checkpoint as damaged, but a second reader found it whole.
+// A rank had reported this checkpoint as damaged, but a second reader found it intact.
 struct CheckpointVerified {
   int64_t step = 0;
   std::string text;
@@ -160,10 +160,10 @@ struct RunPaused {
 
 struct RunResumed {};
 
-// A user asks the run to go on with another leg. If it holds slots, its ranks save and leave first,
-// and LegBegun follows; otherwise the leg begins now.
+// A user asks the run to continue with another leg. If it holds slots, its ranks save and leave
+// first, and LegBegun follows; otherwise the leg begins now.
 struct LegRequested {
-  Submission submission;  // with the run's own request_id and body_digest, whatever it has here
+  Submission submission;  // Apply keeps the run's own request_id and body_digest
   // As Leg::first_step; absent: that of the newest checkpoint when the leg begins.
   std::optional<int64_t> first_step;
   std::string why;  // "extended to 500 steps"

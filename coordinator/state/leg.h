@@ -1,5 +1,5 @@
 // Leg: a part of a run that is trained with one resolved run file and one engine
-// (docs/adr/0013-a-run-is-a-list-of-legs.md). Values.
+// (docs/adr/0013-a-run-is-a-list-of-legs.md). Value types.
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,7 @@ std::string_view Name(ExitCause cause) {
     case ExitCause::kSpawnFailed:
       return "could not be started";
     case ExitCause::kUnfit:
-      return "cannot compute what the run's record demands";
+      return "cannot repeat the numerical choices recorded in the run";
     case ExitCause::kDamagedCheckpoint:
       return "its checkpoint is damaged";
     case ExitCause::kData:

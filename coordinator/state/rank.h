@@ -1,4 +1,4 @@
-// An agent's report on one rank, the trainer process in one slot. Values.
+// An agent's report on one rank, the trainer process in one slot. Value types.
 #pragma once
 
 #include <cstdint>

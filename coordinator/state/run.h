@@ -64,7 +64,8 @@ struct Submission {
   int parent_leg = 0;
   int64_t parent_step = 0;
   int64_t parent_tokens = 0;  // trained on up to that step; 0: unknown
-  // Steps, tokens and the place in the data continue from the parent's. Otherwise they begin at 0.
+  // Steps, tokens and the position in the data continue from the parent's. Otherwise they begin at
+  // 0.
   bool keeps_data_position = false;
 
   // Not stored: number of the event that brought it; 0 before it is applied.
@@ -173,7 +174,7 @@ struct Suspicion {
   int64_t step = 0;
   std::set<NodeId> told_by;
   bool asks_coordinator = false;  // the run waits for its verdict
-  // The coordinator found it whole, so further reports of damage count as failures of the run.
+  // The coordinator found it intact, so further reports of damage count as failures of the run.
   bool whole = false;
   // Volatile: the coordinator's verdict, and a message. After a restart it reads again.
   std::optional<std::pair<Verdict, std::string>> verdict;

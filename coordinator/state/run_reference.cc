@@ -85,7 +85,7 @@ Status BeginsSeveral(const std::string& prefix, const std::vector<RunPointer>& r
   for (const RunPointer& run : runs) {
     ids.push_back(several ? NamespaceOf(*run) + "/" + run->id.value() : run->id.value());
   }
-  return FailedPrecondition("'{}' fits {} runs: {}; give more characters", prefix, ids.size(),
+  return FailedPrecondition("'{}' matches {} runs: {}; give more characters", prefix, ids.size(),
                             FirstFew(ids));
 }
 

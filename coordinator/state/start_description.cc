@@ -64,7 +64,7 @@ std::string InitialModelRefusal(const Cluster& cluster, const std::string& path)
     if (held.checkpoint.directory != path) continue;
     return fmt::format(
         "the checkpoint of step {0} of run {1} is in quarantine: {2}; gpctl ckpt verify {3}@{0} "
-        "brings it back if it is whole",
+        "brings it back if it is intact",
         held.checkpoint.step, name, held.reason, run->id);
   }
   // A copy elsewhere is not the run's.

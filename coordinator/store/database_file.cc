@@ -15,7 +15,7 @@ namespace {
 Status MakePrivate(const std::string& path) {
   const FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!file.valid()) return ErrnoStatus(errno, "open", path);
-  if (fchmod(file.get(), 0600) != 0) return ErrnoStatus(errno, "close to other users", path);
+  if (fchmod(file.get(), 0600) != 0) return ErrnoStatus(errno, "restrict access to", path);
   return OkStatus();
 }
 

@@ -46,7 +46,7 @@ class EndedRunsTable {
   Status FillOnce(SqliteConnection& writer);
   // REQUIRES: a transaction is open that also writes the record of the run's end.
   Status Add(const RunId& run, uint64_t sequence, RunState state);
-  // Removes a run that goes on with another leg or is deleted, if it is there.
+  // Removes a run that continues with another leg or is deleted, if it is there.
   // REQUIRES: a transaction is open that also writes the record of the leg or of the deletion.
   Status Remove(const RunId& run);
   // Replaces the labels of a run, if it is there, by those that its records give it.

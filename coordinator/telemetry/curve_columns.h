@@ -30,7 +30,7 @@ class CurveColumns {
 
   const std::vector<std::string>& fields() const { return fields_; }
 
-  // False when the bytes are no stored point (run_log_codec.h).
+  // False when the bytes are not a stored point (run_log_codec.h).
   bool Read(std::string_view bytes, CurveRow& row) const;
 
  private:

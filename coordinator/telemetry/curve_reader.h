@@ -22,7 +22,7 @@ inline constexpr int kCurvePageRecords = 16384;  // records read at a time; poin
 
 struct CurveRequest {
   std::vector<std::string> fields;  // as in CurveColumns::Make
-  int points_max = 0;  // a curve with more points is reduced to about as many; 0: it is not
+  int points_max = 0;  // a curve with more points is reduced to about this many; 0: never
 };
 
 // The next points of one curve.

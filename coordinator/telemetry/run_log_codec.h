@@ -1,5 +1,6 @@
 // Points, lines and summaries as the stored bytes (gp.store.v1.StoredPoint, StoredLine,
-// StoredSummary). Decoding returns nullopt when the bytes are no such message. Pure; thread-safe.
+// StoredSummary). Decoding returns nullopt when the bytes are not such a message. Pure;
+// thread-safe.
 #pragma once
 
 #include <optional>

@@ -45,7 +45,7 @@ struct RunFamilies {
 
 class RunSeries {
  public:
-  // Sets the series to the present values of `run`. `families` must outlive this object.
+  // Sets the series to the current values of `run`. `families` must outlive this object.
   RunSeries(const Run& run, RunFamilies& families);
   ~RunSeries();
   RunSeries(const RunSeries&) = delete;

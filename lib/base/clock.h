@@ -25,7 +25,7 @@ class Clock {
 Clock& SystemClock();
 
 // When this process was started, on SystemClock's monotonic clock, exact to a kernel tick (10 ms).
-// The present time when /proc cannot be read.
+// The current time when /proc cannot be read.
 MonotonicTime ProcessStart();
 
 }  // namespace gp

@@ -76,9 +76,9 @@ class Mailbox {
     return closed_;
   }
 
-  // Closed and empty: nothing more can be received. A receiver checks this before it leaves its
-  // loop. closed() is not enough: a message may be posted after a receive timed out and before
-  // Close.
+  // True if the mailbox is closed and empty: nothing more can be received. A receiver checks this
+  // before it leaves its loop. closed() is not enough: a message may be posted after a receive
+  // timed out and before Close.
   bool drained() const EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     return closed_ && queue_.empty();

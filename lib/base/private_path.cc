@@ -30,7 +30,7 @@ Status CloseOne(int parent, const char* name, const std::string& path, Pending& 
   if (S_ISLNK(info.st_mode)) return OkStatus();
   if ((info.st_mode & kOthers) != 0 && fchmodat(parent, name, info.st_mode & 07700, 0) != 0 &&
       errno != ENOENT) {
-    return ErrnoStatus(errno, "close to other users", path);
+    return ErrnoStatus(errno, "restrict access to", path);
   }
   if (S_ISDIR(info.st_mode)) pending.push_back(path);
   return OkStatus();

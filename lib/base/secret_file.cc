@@ -39,7 +39,7 @@ Status CheckPrivate(const struct stat& info, const std::string& path) {
 Status MakeSecretDirectory(const std::string& directory) {
   RETURN_IF_ERROR(MakeDirectories(directory, 0700));
   if (chmod(directory.c_str(), 0700) == 0) return OkStatus();
-  return ErrnoStatus(errno, "close to other users", directory);
+  return ErrnoStatus(errno, "restrict access to", directory);
 }
 
 Status WriteSecretFile(const std::string& path, std::string_view text) {

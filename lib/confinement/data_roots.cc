@@ -200,7 +200,7 @@ Status DataRoots::Outside(const std::string& path) const {
   for (const Root& root : roots_) {
     if (root.listed) names += (names.empty() ? "" : ", ") + root.name;
   }
-  if (names.empty()) names = "this run may read no files";
+  if (names.empty()) names = "this run may not read any files";
   return PermissionDenied(
       "{} is not below any data root of this node ({}); move it below one, or add its directory to "
       "data.roots of gp-worker",

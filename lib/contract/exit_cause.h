@@ -16,7 +16,7 @@ enum class ExitCause {
   kStorage = 7,     // a write or a read failed
   kError = 8,
   kSpawnFailed = 9,
-  kUnfit = 10,              // this node cannot compute what the run's record demands
+  kUnfit = 10,              // this node cannot repeat the run's recorded numerical choices
   kDamagedCheckpoint = 11,  // according to this rank; another reader verifies it
   kData = 12,               // data is missing on this node, or is not what the run began with
 };

@@ -252,7 +252,7 @@ ExitCode Follow(const Program& program, const Flags& flags, const Call& call) {
   }
   if (const ExitCode code = CheckSettings(program, call); code != ExitCode::kOk) return code;
   if (!flags.check_config) return Run(program, flags, call);
-  call.out << "settings are good\n";
+  call.out << "settings are valid\n";
   return ExitCode::kOk;
 }
 

@@ -27,7 +27,7 @@ Status CloseForWriting(const std::string& directory) {
         directory, info.st_mode & 07777, info.st_uid);
   }
   if (chmod(directory.c_str(), info.st_mode & 07777 & ~kWrittenByOthers) != 0) {
-    return ErrnoStatus(errno, "close to other users", directory);
+    return ErrnoStatus(errno, "restrict access to", directory);
   }
   return OkStatus();
 }

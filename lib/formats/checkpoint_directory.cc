@@ -114,7 +114,7 @@ Status VerifyTokenizer(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, LocalStorage().Get(path, kTokenizerBytesMax));
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_object() && json.contains("kind") && json["kind"].is_string()) return OkStatus();
-  return DataLoss("{} describes no tokenizer: it is not a JSON object with a 'kind'", path);
+  return DataLoss("{} does not describe a tokenizer: it is not a JSON object with a 'kind'", path);
 }
 
 Status VerifyTensors(const std::string& path) {
@@ -276,7 +276,7 @@ StatusOr<std::optional<std::string>> FindNewestCheckpoint(const Storage& storage
   for (const FoundCheckpoint& checkpoint : found) {
     if (checkpoint.manifest.ok()) continue;
     return WithContext(checkpoint.manifest.status(),
-                       "a checkpoint is damaged; remove its directory to go on without it");
+                       "a checkpoint is damaged; remove its directory to continue without it");
   }
   if (found.empty()) return std::nullopt;
   return found.front().directory;

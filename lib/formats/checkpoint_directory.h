@@ -65,7 +65,7 @@ std::string RenamedDamaged(const std::string& directory);
 // Makes the mark, durably. OK if it exists; its reason then stays.
 Status Quarantine(const Storage& storage, const std::string& directory, const std::string& reason);
 
-// Deletes the manifest first, so that what an interruption leaves behind does not count as a
+// Deletes the manifest first, so that an interrupted deletion leaves nothing that counts as a
 // checkpoint.
 Status DeleteCheckpoint(const Storage& storage, const std::string& directory);
 

@@ -32,9 +32,9 @@ Status CopyTree(const std::string& from, const std::string& to) {
   return SyncDirectory(to);
 }
 
-// Copies the files before a migration changes them. Keeps an existing copy: it comes from an
-// attempt that was killed later, and has the original files, which the directory perhaps no longer
-// has.
+// Copies the files before a migration changes them. Keeps an existing copy: an earlier attempt,
+// killed during the migration, made it from the original files, which the directory may no longer
+// have.
 Status KeepCopies(const std::string& directory, const std::vector<std::string>& names,
                   int version) {
   const std::string copy = JoinPath(directory, fmt::format("before-v{}", version));

@@ -315,7 +315,7 @@ StatusOr<std::vector<ScalarEvent>> ParseEventFile(std::string_view bytes,
     const auto data_crc = FieldReader(rest.substr(kHeaderBytes + *length)).Fixed<uint32_t>();
     if (data_crc != MaskedCrc(data)) return damaged("has a damaged checksum");
     auto event = ReadEvent(data);
-    if (!event) return damaged("holds something unknown");
+    if (!event) return damaged("has unknown contents");
     offset += kHeaderBytes + *length + kTrailerBytes;
     event->end_offset = offset;
     events.push_back(std::move(*event));

@@ -286,7 +286,8 @@ std::optional<uint64_t> ZerosAtTheEnd(std::string_view last, uint64_t file_size)
 
 Status RefuseZeros(const std::string& path, uint64_t zeros) {
   return InvalidArgument(
-      "{} ends with at least {} bytes of value 0, like a download that stopped; copy or prepare it "
+      "{} ends with at least {} bytes of value 0, as after an interrupted download; copy or "
+      "prepare it "
       "again; {}",
       path, zeros, kTakesUint16);
 }

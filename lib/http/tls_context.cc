@@ -79,8 +79,8 @@ std::shared_ptr<asio::ssl::context> TlsContext::current() const {
 struct CertificateWatch::Look {
   std::shared_ptr<TlsContext> tls;
   bool under_way = false;
-  std::string problem;  // of the last check
-  Status status;        // of this check
+  std::string problem;  // at the last check
+  Status status;        // at this check
 };
 
 CertificateWatch::CertificateWatch(const std::shared_ptr<TlsContext>& tls, EventLoop& loop,

@@ -32,7 +32,7 @@ ArenaPlan MakeTrainingPlan(const ModelShape& shape, const TrainingOptions& optio
 int64_t TrainingBytes(const ModelShape& shape, const TrainingOptions& options);
 
 // The number of gradient buffers that a rank needs at a time while it adds up its shards [first,
-// first + count) along the fixed tree: one for each finished subtree, and one for the present
+// first + count) along the fixed tree: one for each finished subtree, and one for the current
 // shard.
 int GradientBuffers(int first, int count);
 

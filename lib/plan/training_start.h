@@ -1,6 +1,6 @@
-// TrainingStart: where a run's counters begin. A run that continues from the place in the data of
-// another run's checkpoint begins with that checkpoint's step and tokens; every other run begins at
-// 0. A value.
+// TrainingStart: where a run's counters begin. A run that continues from the position in the data
+// of another run's checkpoint begins with that checkpoint's step and tokens; every other run begins
+// at 0. A value.
 #pragma once
 
 #include <cstdint>

@@ -154,7 +154,7 @@ void CheckStream(const RunSpec& spec, Problems& problems) {
   }
   if (data.tokenizer == "chars") {
     problems.push_back({{"data.tokenizer", "preset"},
-                        "data.tokenizer: chars learns from the whole text, which data.stream does "
+                        "data.tokenizer: chars needs the whole text, which data.stream does "
                         "not read before it trains",
                         "use data.text, or another tokenizer: bytes, gpt2, or one from 'gpctl data "
                         "train-tokenizer'"});

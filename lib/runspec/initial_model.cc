@@ -63,7 +63,7 @@ SourceProblems CheckKeptOf(const InitialModel& source, const RunSpec& spec) {
   if (spec.KeepsData() && source.state.refusal.empty() && other_tokens) {
     problems.push_back(
         {{"data.tokenizer", "init_data"},
-         fmt::format("init_data: keep goes on at a place in the data: data.tokenizer "
+         fmt::format("init_data: keep continues at a position in the data: data.tokenizer "
                      "is {}, which gives other tokens than the tokenizer that the "
                      "checkpoint in init_from was trained with",
                      spec.data.tokenizer),

@@ -105,20 +105,20 @@ void RequireSame(const char* key, const std::optional<T>& needs, const T& has, c
       problems);
 }
 
-// In random order every batch is drawn for itself. The other orders go on after the tokens that the
-// earlier run has used, at a whole micro-batch.
+// In random order every batch is drawn for itself. The other orders continue after the tokens that
+// the earlier run has used, at a whole micro-batch.
 void CheckTokens(const ParentState& parent, const RunSpec& spec, Problems& problems) {
   if (spec.data.order == BatchOrder::kRandom || spec.batch.micro_batch_auto) return;
   const int64_t granule = BatchGranule(spec);
   if (parent.tokens % granule == 0) return;
-  RefuseData("batch.micro_batch",
-             fmt::format("init_data: keep with data.order: {} goes on after the {} tokens that the "
-                         "checkpoint in init_from has used, and these are not a multiple of {} = "
-                         "{}",
-                         TextOf("data.order", spec), WithThousands(parent.tokens),
-                         DescribeGranule(spec), WithThousands(granule)),
-             fmt::format("use the earlier run's batch.micro_batch, or set {}", kResetData),
-             problems);
+  RefuseData(
+      "batch.micro_batch",
+      fmt::format("init_data: keep with data.order: {} continues after the {} tokens that the "
+                  "checkpoint in init_from has used, and these are not a multiple of {} = "
+                  "{}",
+                  TextOf("data.order", spec), WithThousands(parent.tokens), DescribeGranule(spec),
+                  WithThousands(granule)),
+      fmt::format("use the earlier run's batch.micro_batch, or set {}", kResetData), problems);
 }
 
 void CheckBudget(const ParentState& parent, const RunSpec& spec, Problems& problems) {
@@ -137,11 +137,11 @@ void CheckBudget(const ParentState& parent, const RunSpec& spec, Problems& probl
 
 void CheckData(const ParentState& parent, const RunSpec& spec, Problems& problems) {
   RequireSame("data.order", parent.order, TextOf("data.order", spec),
-              "goes on at a place in the order of the data", problems);
+              "continues at a position in the order of the data", problems);
   if (spec.data.order == BatchOrder::kShuffled) {
     RequireSame("batch.sequence", parent.sequence, spec.batch.sequence,
-                "goes on at a place among sequences of one length", problems);
-    RequireSame("seed", parent.seed, spec.seed, "goes on at a place in the order of one seed",
+                "continues at a position that counts sequences of one length", problems);
+    RequireSame("seed", parent.seed, spec.seed, "continues at a position in the order of one seed",
                 problems);
   }
   CheckTokens(parent, spec, problems);
@@ -168,7 +168,7 @@ Problems CheckKept(const ParentState& parent, const RunSpec& spec) {
   }
   if (spec.KeepsData()) {
     if (!parent.refusal.empty()) {
-      refuse("init_data", "the place in the data", kResetData);
+      refuse("init_data", "the position in the data", kResetData);
     } else {
       CheckData(parent, spec, problems);
     }
@@ -181,12 +181,13 @@ Problems KeptWarnings(const ParentState& parent, const RunSpec& spec) {
   if (!parent.refusal.empty()) return warnings;
   const bool random = spec.data.order == BatchOrder::kRandom;
   if (spec.KeepsData() && parent.seed && *parent.seed != spec.seed) {
-    warnings.push_back({{"seed", "init_data"},
-                        fmt::format("seed is {}, the checkpoint in init_from was trained with {}: "
-                                    "from step {} on {}dropout follows the new seed",
-                                    spec.seed, *parent.seed, WithThousands(parent.step + 1),
-                                    random ? "the choice of batches and " : ""),
-                        fmt::format("set seed: {} to go on as the earlier run did", *parent.seed)});
+    warnings.push_back(
+        {{"seed", "init_data"},
+         fmt::format("seed is {}, the checkpoint in init_from was trained with {}: "
+                     "from step {} on {}dropout follows the new seed",
+                     spec.seed, *parent.seed, WithThousands(parent.step + 1),
+                     random ? "the choice of batches and " : ""),
+         fmt::format("set seed: {} to continue as the earlier run did", *parent.seed)});
   }
   const bool compares = spec.KeepsData() ? !parent.order || !parent.sequence || !parent.seed
                                          : spec.KeepsOptimizer() && !parent.trained;

@@ -251,7 +251,7 @@ class Loader : private DocumentReader {
       return;
     }
     if (!IsUtf8(entry)) {
-      Report({"--set", "", {}, 1}, "", fmt::format("'{}' is not text in UTF-8", Excerpt(entry)),
+      Report({"--set", "", {}, 1}, "", fmt::format("'{}' is not UTF-8", Excerpt(entry)),
              "names of files must be in UTF-8, too");
       return;
     }

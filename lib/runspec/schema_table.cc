@@ -41,11 +41,12 @@ std::vector<RunField> RunFields() {
         .also = {"load_optimizer", "resume_optimizer", "optimizer_state"}},
        GP_SLOT(init_optimizer)},
       {{.path = "init_data",
-        .doc = "Whether the run goes on where the checkpoint in init_from was: reset begins at "
-               "step 0, with the first batch; keep begins after the checkpoint's step N: the next "
-               "batch is that of step N + 1, the schedule goes on there, and budget.steps and "
-               "budget.tokens count from the first step of the earlier run. keep needs the same "
-               "data and the same tokens in a step.",
+        .doc =
+            "Whether the run continues at the step of the checkpoint in init_from: reset begins at "
+            "step 0, with the first batch; keep begins after the checkpoint's step N: the next "
+            "batch is that of step N + 1, the schedule continues there, and budget.steps and "
+            "budget.tokens count from the first step of the earlier run. keep needs the same "
+            "data and the same tokens in a step.",
         .choices = {"reset", "keep"},
         .also = {"data_position", "resume_data", "skip_batches"}},
        GP_SLOT(init_data)},
@@ -178,8 +179,8 @@ std::vector<RunField> DataFields() {
             "How text becomes token ids: bytes (256 ids), chars (the text's distinct "
             "characters; of data.train those in nanoGPT's meta.pkl beside the first shard), gpt2 "
             "(50,257 ids), or the byte-level BPE of a file or directory: tokenizer.json, "
-            "vocab.json with merges.txt, vocab.bpe with encoder.json, or a .tiktoken. It travels "
-            "in checkpoints. With init_from, the model's is taken unless it is given.",
+            "vocab.json with merges.txt, vocab.bpe with encoder.json, or a .tiktoken. It is saved "
+            "in checkpoints. With init_from, the default is the model's tokenizer.",
         .choices = {"bytes", "chars", "gpt2"},
         .is_path = true},
        GP_SLOT(data.tokenizer)},
@@ -212,8 +213,8 @@ std::vector<RunField> DataFields() {
         .choices = {"file", "blank-line", "line"}},
        GP_SLOT(data.split)},
       {{.path = "data.split_on",
-        .doc = "A string that ends a document in data.text and data.stream and belongs to none, "
-               "such as <|endoftext|>. The tokenizer's end-of-text token takes its place: it "
+        .doc = "A string that separates documents in data.text and data.stream and is part of "
+               "none, such as <|endoftext|>. The tokenizer's end-of-text token takes its place: it "
                "stands before each document.",
         .also = {"document_separator", "separator"}},
        GP_SLOT(data.split_on)},
@@ -274,7 +275,7 @@ std::vector<RunField> BatchFields() {
   return {
       {{.path = "batch.micro_batch",
         .doc =
-            "Sequences one forward pass sees. Memory grows with it. auto takes the largest power "
+            "Sequences in one forward pass. Memory grows with it. auto takes the largest power "
             "of two that divides the batch and fits the memory of a rank; it is decided when the "
             "run first starts, and kept.",
         .unit = "sequences",
@@ -290,7 +291,7 @@ std::vector<RunField> BatchFields() {
         .also = {"block_size", "sequence_length", "seq_len"}},
        GP_SLOT(batch.sequence)},
       {{.path = "batch.total_tokens",
-        .doc = "Tokens one step learns from, over all ranks; 0 means one micro-batch per logical "
+        .doc = "Tokens in one step, over all ranks; 0 means one micro-batch per logical "
                "shard. "
                "Gradient accumulation follows from it.",
         .unit = "tokens",
@@ -593,7 +594,8 @@ std::vector<RunField> SampleFields() {
         .also = {"max_new_tokens"}},
        GP_SLOT(sample.max_tokens)},
       {{.path = "sample.temperature",
-        .doc = "Below 1: likelier text; above 1: wilder; 0 always takes the likeliest token.",
+        .doc = "Below 1: likelier text; above 1: more random text; 0 always takes the likeliest "
+               "token.",
         .min = 0,
         .max = 100},
        GP_SLOT(sample.temperature)},
@@ -637,7 +639,7 @@ std::vector<RunField> CheckpointFields() {
        GP_SLOT(checkpoint.on_best)},
       {{.path = "checkpoint.keep_every",
         .doc = "Also keep for good the first checkpoint at or after each multiple of this number "
-               "of steps, to see how the model learned. 0 keeps none for this.",
+               "of steps, to study the model's progress later. 0 keeps none for this.",
         .unit = "steps",
         .min = 0,
         .max = 1e12},
@@ -688,7 +690,8 @@ std::vector<RunField> SchedulingFields() {
         .also = {"project", "group"}},
        GP_SLOT(run_namespace)},
       {{.path = "priority",
-        .doc = "Runs with a higher number are placed first; equals in order of submission.",
+        .doc = "Runs with a higher number are placed first, runs with equal numbers in order of "
+               "submission.",
         .min = -1000,
         .max = 1000},
        GP_SLOT(priority)},

@@ -1,6 +1,7 @@
-// ChoiceFile: questions with endings to choose from, one JSON object a line, as HellaSwag publishes
-// them or in gp's own form (docs/formats/choices.md). The file is untrusted: every size is limited,
-// and every error names file, line and expectation. Pure functions; any thread may call.
+// ChoiceFile: questions with endings to choose from, one JSON object per line, as HellaSwag
+// publishes them or in gp's own form (docs/formats/choices.md). The file is untrusted: every size
+// is limited, and every error names file, line and expectation. Pure functions; any thread may
+// call.
 #pragma once
 
 #include <cstdint>

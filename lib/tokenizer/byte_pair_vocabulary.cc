@@ -191,8 +191,8 @@ Status BytePairVocabularyBuilder::CheckMade() {
     if (!ordinary || made_[id]) continue;
     if (LooksSpecial(bytes) && !(vocabulary_.whole_pieces && IsPiece(bytes))) {
       vocabulary_.special.push_back(static_cast<int32_t>(id));
-      // transformers' GPT2Tokenizer looks for <|endoftext|> whatever the files say, for others only
-      // when a file names them.
+      // transformers' GPT2Tokenizer always looks for <|endoftext|>, and for other tokens only when
+      // a file names them.
       if (bytes != kEndOfText) vocabulary_.unlisted.insert(static_cast<int32_t>(id));
     } else if (!vocabulary_.whole_pieces) {
       return InvalidArgument("no merge makes the token '{}' (id {}): merges are missing",

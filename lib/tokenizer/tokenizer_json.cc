@@ -41,8 +41,8 @@ Status CheckModel(const Json& model) {
   return OkStatus();
 }
 
-// A token that is empty, or has a character that stands for no byte, is added as one that no text
-// becomes.
+// A token that is empty, or has a character that does not stand for a byte, is added as a special
+// token, which no text is encoded to.
 Status AddVocabulary(const Json& vocab, const AddedTokens& added,
                      BytePairVocabularyBuilder& builder) {
   std::set<std::string_view> special;

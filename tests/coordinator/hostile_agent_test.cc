@@ -139,7 +139,7 @@ TEST_F(HostileAgent, IsSentAwayWithWordsWhenItSaysTooMuch) {
   liar_->Report(many);
   const Status status = liar_->AwaitEnd();
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
-  EXPECT_THAT(Message(status), HasSubstr("5000 ranks are too many; at most 4096 are taken"));
+  EXPECT_THAT(Message(status), HasSubstr("5000 ranks are too many; at most 4096 are accepted"));
   ScriptedAgent again(process_.address(), process_.storage_root(), 1, "liar");
   v1::AgentHello hello = again.MakeHello();
   hello.set_name(std::string(5000, 'n'));

@@ -94,7 +94,8 @@ TEST_F(StreamDelivery, ARunWhoseLogCannotBeWrittenIsWarnedAndItsAgentGoesOn) {
   Cancel(run.run_id());
   const auto warnings = EventsOfKind(run.run_id(), "warned");
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_NE(warnings[0].find("points and lines of this run are lost"), std::string::npos);
+  EXPECT_NE(warnings[0].find("metric points and log lines of this run are lost"),
+            std::string::npos);
 }
 
 TEST_F(StreamDelivery, LogsAreFollowedToTheEndOfTheRun) {

@@ -193,7 +193,7 @@ class AgentsInSlurm(unittest.TestCase):
         self.wait_for_step(stopped_at + 100)
         events = self.events()
         print(events)
-        self.assertIn(f"resumes from step {stopped_at} when there are slots", events)
+        self.assertIn(f"resumes from step {stopped_at} when slots are free", events)
         self.assertIn(f"starting on n1:cpu-0 n2:cpu-0 from step {stopped_at}", events)
         joins = [line for line in self.gpctl("audit", "list").splitlines() if "with the join token" in line]
         print("\n".join(joins))

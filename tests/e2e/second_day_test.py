@@ -108,7 +108,7 @@ class SecondDay(unittest.TestCase):
         service.submit("long", steps=50, decay=30)
         service.finish("short")
         said = service.gpctl("extend", "short", "--steps", "+20")
-        self.assertIn("goes on from step 30 to step 50", said)
+        self.assertIn("continues from step 30 to step 50", said)
         self.assertIn("the cosine schedule ended at step 30 (schedule.decay_steps)", said)
         service.finish("short")
         service.finish("long")
@@ -164,7 +164,7 @@ class SecondDay(unittest.TestCase):
             service.submit(base, workers=workers, optimizer=optimizer)
             service.finish(base)
             said = service.gpctl("fork", f"{base}@15")
-            self.assertIn("weights, optimizer, place in the data", said)
+            self.assertIn("weights, optimizer, position in the data", said)
             self.assertIn("15 steps, from step 15 to step 30", said)
             fork = f"{base}-fork"
             service.finish(fork)
@@ -282,7 +282,7 @@ class SecondDay(unittest.TestCase):
         self.assertIn("such as +200", service.refused("extend", "done", "--steps", "many"))
         self.assertIn("at step 30", service.refused("extend", "done", "--steps", "20"))
         self.assertIn("has no checkpoint of step 7", service.refused("restart", "done", "--from", "7"))
-        self.assertIn("only a failed run is tried again", service.refused("retry", "done"))
+        self.assertIn("only a failed run can be retried", service.refused("retry", "done"))
         self.assertIn("only a run that waits or trains can be paused", service.refused("pause", "done"))
         self.assertIn("does not exist", service.refused("lineage", "nobody"))
 

@@ -276,8 +276,9 @@ TEST_F(ReadAnyFileFromAfar, NoFileIsReadBeforeTheNodesOperatorNamesARoot) {
   const v1::Run end = cluster_.WaitForEnd(response.run().run_id());
   EXPECT_EQ(end.state(), v1::RUN_STATE_FAILED);
   EXPECT_EQ(end.epoch(), 1u);
-  EXPECT_THAT(end.reason(),
-              HasSubstr("is not below any data root of this node (this run may read no files)"));
+  EXPECT_THAT(
+      end.reason(),
+      HasSubstr("is not below any data root of this node (this run may not read any files)"));
 }
 
 }  // namespace

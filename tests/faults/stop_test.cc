@@ -87,7 +87,7 @@ class Stop : public ::testing::TestWithParam<StoppedGroup> {
   }
 
   // Expects that every run event such as "rank 0: stopped after step 37: SIGTERM; resumes from step
-  // 37 when there are slots" names the same step twice.
+  // 37 when slots are free" names the same step twice.
   void ExpectEveryStopToGoOnWhereItWas() {
     static const std::regex kFromTo("stopped after step (\\d+): .*; resumes from step (\\d+) ");
     int stops = 0;

@@ -115,7 +115,7 @@ v1::RankStatus StatusOf(const Rank& rank) {
 Rank& RankTable::Add(Rank rank) {
   const RankKey key = rank.key;
   const auto [position, added] = ranks_.emplace(key, std::move(rank));
-  GP_CHECK(added, "{} is in the table already", Describe(key));
+  GP_CHECK(added, "{} is already in the table", Describe(key));
   return position->second;
 }
 

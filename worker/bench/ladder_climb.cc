@@ -66,7 +66,7 @@ StatusOr<MeasuredJson> RunInChild(const std::function<MeasuredJson()>& work) {
   input.Close();
   const MeasuredJson answer = MeasuredJson::parse(ReadToEnd(output.get()), nullptr, false);
   waitpid(child, nullptr, 0);
-  if (!answer.is_object()) return ResourceExhausted("the rung's process was ended");
+  if (!answer.is_object()) return ResourceExhausted("the process of this rung was killed");
   if (answer.contains("error")) return Internal("{}", answer["error"].get<std::string>());
   return answer;
 }

@@ -235,7 +235,7 @@ BenchRun AddLoaderCommand(const Command& app) {
       .Path()
       .ShowDefault();
   app.Option("--order", flags->order).OneOf({"random", "sequential", "shuffled"}).ShowDefault();
-  app.Switch("--mixture", flags->mixture, "mix two shards, 0.7 to 0.3");
+  app.Switch("--mixture", flags->mixture, "mix two shards with weights 0.7 and 0.3");
   app.Option("--batch", flags->batch).Positive().ShowDefault();
   app.Option("--sequence", flags->sequence).Positive().ShowDefault();
   app.Option("--batches", flags->batches).Positive().ShowDefault();

@@ -19,7 +19,7 @@ inline constexpr int64_t kPeakSide = 8192;
 // device in the precision of the options. In FP8 the time includes rounding both operands.
 double MeasureFlops(const ModelOptions& options, int64_t peak_side = kPeakSide);
 
-// Bytes a second, read and written: a triad on options.threads cores, or a copy of 16 peak_side^2
+// Bytes per second, read and written: a triad on options.threads cores, or a copy of 16 peak_side^2
 // bytes on the device.
 double MeasureBandwidth(const ModelOptions& options, int64_t peak_side = kPeakSide);
 // Bytes per second that options.threads cores read; on a device, the result of MeasureBandwidth.

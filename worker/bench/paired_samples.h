@@ -37,8 +37,8 @@ struct PairedSamples {
   std::vector<double> ratios;  // peer's median over ours, block by block
 };
 
-// `ours` does the work as often as its argument says and returns the milliseconds of each time. The
-// times of the warm-up are dropped. With a null `peer`, only `ours` is measured.
+// `ours` repeats the work as often as its argument says and returns the milliseconds of each
+// repetition. Warm-up repetitions are dropped. With a null `peer`, only `ours` is measured.
 StatusOr<PairedSamples> MeasurePaired(const PairedOptions& options,
                                       const std::function<std::vector<double>(int)>& ours,
                                       Peer* peer);

@@ -24,8 +24,8 @@ struct CheckpointExpectation {
   std::string tokenizer_fingerprint;
 };
 
-// Reads the manifest and compares. DataLoss: damaged. FailedPrecondition: whole, but it does not
-// fit; the message names the difference.
+// Reads the manifest and compares. DataLoss: damaged. FailedPrecondition: intact, but it does not
+// match the run; the message names the difference.
 StatusOr<formats::CheckpointManifest> ReadCheckpointManifest(const Storage& storage,
                                                              const std::string& directory,
                                                              const CheckpointExpectation& expected);

@@ -117,7 +117,8 @@ void CloseOthers(int kept) {
 
 [[noreturn]] void Serve(const FileDescriptor& socket, const std::function<Status()>& confine) {
   CloseOthers(socket.get());
-  prctl(PR_SET_NAME, "gp-broker");  // for ps, beside the trainer that it belongs to
+  prctl(PR_SET_NAME,
+        "gp-broker");  // shown by ps, so that the broker can be told apart from its trainer
   while (const auto request = ReceiveLocalMessage(socket.get(), kMessageBytesMax)) {
     if (DoInChild(socket, request->bytes, confine)) continue;
     SendAnswer(socket, {Unavailable("the child of the storage broker ended"), {}});

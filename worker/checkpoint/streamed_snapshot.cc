@@ -41,7 +41,7 @@ Status StreamedSnapshot::ReadPiece(int buffer, int64_t first, int64_t last,
     MutexLock lock(mutex_);
     if (given_up()) {
       return DeadlineExceeded(
-          "the storage took so long that training went on without this checkpoint");
+          "the storage took so long that training continued without this checkpoint");
     }
     values = Stage(streams_[static_cast<size_t>(buffer)], first, last);
   }

@@ -40,7 +40,7 @@ class StreamedSnapshot {
 
   explicit StreamedSnapshot(const Options& options) : options_(options) {}
 
-  // The present contents of `buffers`, which have equal lengths, become the snapshot. REQUIRES: not
+  // The current contents of `buffers`, which have equal lengths, become the snapshot. REQUIRES: not
   // open.
   void Open(const Buffers& buffers) EXCLUDES(mutex_);
 

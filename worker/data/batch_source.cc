@@ -73,7 +73,8 @@ StatusOr<BatchSource> BatchSource::Make(const TokenSource& tokens, const runspec
   const int64_t granule = plan.logical_shards * spec.batch.micro_batch * spec.batch.sequence;
   if (spec.data.order != BatchOrder::kRandom && start.tokens % granule != 0) {
     return InvalidArgument(
-        "init_data: keep: the run goes on after {} tokens, which are not a multiple of {}; use the "
+        "init_data: keep: the run continues after {} tokens, which are not a multiple of {}; use "
+        "the "
         "batch.micro_batch and batch.sequence that it began with",
         start.tokens, runspec::DescribeGranule(spec));
   }

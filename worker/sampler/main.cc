@@ -53,11 +53,11 @@ void AddChoiceOptions(Command app, SampleRequest& request) {
       .Between(0.0, 1.0)
       .ShowDefault();
   app.Option("--presence-penalty", sampling.presence_penalty,
-             "Subtracted from the logit of each token that was written before")
+             "Subtracted from the logit of each token that has already occurred")
       .Between(-100.0, 100.0)
       .ShowDefault();
   app.Option("--frequency-penalty", sampling.frequency_penalty,
-             "Subtracted once for each time that the token was written before")
+             "Subtracted from a token's logit once for each time it has occurred")
       .Between(-100.0, 100.0)
       .ShowDefault();
   app.Option("--stop", request.stop, "End the text before this string; may be given several times")
@@ -78,10 +78,10 @@ void AddOptions(Command app, Options& options) {
       .Path()
       .Excludes(link);
   app.Option("--prompt", request.prompt, "Text to continue").ShowDefault();
-  app.Option("--max-tokens", request.max_tokens, "Tokens to add")
+  app.Option("--max-tokens", request.max_tokens, "Tokens to generate")
       .Between(int64_t{0}, int64_t{1} << 30)
       .ShowDefault();
-  app.Option("--temperature", request.sampling.temperature, "0: always the likeliest token")
+  app.Option("--temperature", request.sampling.temperature, "0 always takes the likeliest token")
       .Between(0.0, 100.0)
       .ShowDefault();
   AddChoiceOptions(app, request);

@@ -1,6 +1,6 @@
 // StreamingDetokenizer: converts tokens, one by one, to text, and returns text as soon as it is
 // final. It holds back bytes that may become part of a character (tokens split UTF-8 sequences) or
-// of a stop string. What is not UTF-8 becomes U+FFFD, as ValidUtf8 does it; stop strings are
+// of a stop string. Bytes that are not UTF-8 become U+FFFD, as in ValidUtf8; stop strings are
 // compared with the text that results, which is the one that the client sees. One thread uses one
 // object.
 #pragma once

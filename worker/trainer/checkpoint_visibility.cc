@@ -55,7 +55,7 @@ void AwaitCheckpointVisible(const std::string& directory,
   if (!missing) return;  // the ranks that miss something throw, with their reasons
   throw TrainingError(
       contract::ExitCause::kStorage,
-      fmt::format("checkpoint {} is incomplete here, but another rank sees it whole: {}; either "
+      fmt::format("checkpoint {} is incomplete here, but another rank sees it complete: {}; either "
                   "the storage "
                   "lags behind, or the run's directory is not the same storage on every node",
                   directory, *missing));

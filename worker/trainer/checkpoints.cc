@@ -115,7 +115,8 @@ void RestoreBudget(const TrainingRecord& record, RunBudget& budget) {
   RestoreEarlyStop(record, budget.early_stop());
 }
 
-// Records what another run compares before it goes on from this checkpoint (runspec::ParentState).
+// Records what another run compares before it continues from this checkpoint
+// (runspec::ParentState).
 void RecordBeginning(const PreparedRun& run, TrainingRecord& record) {
   const runspec::RunSpec& spec = run.spec;
   record.seed = spec.seed;

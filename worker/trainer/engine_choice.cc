@@ -90,7 +90,7 @@ void ReproduceTuning(const std::string& tuning, const DeviceInfo& device, bool d
     Refuse(fmt::format("the run's matrix products were chosen for {}, but this is {}", before,
                        device.tuning_prefix.substr(0, device.tuning_prefix.find('|'))));
   }
-  LogWarning("matrix products are chosen anew", {{"before", before}, {"now", device.name}});
+  LogWarning("matrix products are chosen again", {{"before", before}, {"now", device.name}});
 }
 
 EngineChoice ReproduceOnDevice(const EngineRecord& record, bool deterministic, int ranks) {

@@ -53,9 +53,10 @@ void CheckKeptData(const KeptState& kept, const Dataset& dataset) {
                            const std::string& needs) {
     if (has == needs) return;
     Refuse(kept.directory,
-           fmt::format("init_data: keep goes on at a place in the data, and {} is not that of the "
-                       "checkpoint (fingerprint {}, the checkpoint's is {})",
-                       what, has.substr(0, 12), needs.substr(0, 12)),
+           fmt::format(
+               "init_data: keep continues at a position in the data, but {} is not that of the "
+               "checkpoint (fingerprint {}, the checkpoint's is {})",
+               what, has.substr(0, 12), needs.substr(0, 12)),
            fmt::format("name the same {}, or set init_data: reset to begin with the first batch",
                        key));
   };

@@ -1,5 +1,5 @@
 // KeptState: what a run takes over from the checkpoint in init_from besides its weights: the
-// optimizer's state (init_optimizer: keep) and the place in the data with the step counter
+// optimizer's state (init_optimizer: keep) and the position in the data with the step counter
 // (init_data: keep). Only a run's start reads it; later processes resume from the run's own
 // checkpoints, which hold all of it. Every error is a TrainingError: kConfig if the checkpoint does
 // not fit the run or is damaged, otherwise as CauseOfUnusableData. One thread.

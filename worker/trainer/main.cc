@@ -29,15 +29,15 @@ namespace {
 
 void AddRunFiles(Command root, Flag link, RunFiles& files) {
   root.Option("--data-root", files.data_roots,
-              "Directory beneath which a run may name files; may be repeated")
+              "Directory below which a run may name files; may be repeated")
       .Needs(link)
       .OneValueEach();
   root.Option("--storage-root", files.storage_root, "Directory that holds all runs").Needs(link);
   root.Option("--run-directory", files.run_directory,
-              "The run's directory, beneath --storage-root; nothing else may be written")
+              "The run's directory, below --storage-root; nothing else may be written")
       .Needs(link);
   root.Option("--from-checkpoint", files.checkpoint,
-              "The checkpoint beneath --storage-root that the run begins with")
+              "The checkpoint below --storage-root that the run begins with")
       .Needs(link);
   root.Switch("--gpu", files.gpu, "Allow access to the GPU devices and /dev/shm").Needs(link);
 }
@@ -91,7 +91,7 @@ int Main(int argc, char** argv) {
   root.Version(GP_PROGRAM " " GP_VERSION);
   root.Switch("--support", support, "Print as JSON what this program can compute on");
   const Flag link_flag =
-      root.Switch("--link", managed, "Be driven by the agent over file descriptor 3");
+      root.Switch("--link", managed, "Run as a rank of the agent on file descriptor 3");
   AddRunFiles(root, link_flag, files);
   const Flag spec =
       root.Option("--spec", options.spec_path, "Run file (YAML)").Path().Excludes(link_flag);
@@ -102,8 +102,7 @@ int Main(int argc, char** argv) {
   root.Option("--set", options.overrides, "Override a key of the run file: path=value")
       .Needs(spec)
       .OneValueEach();
-  root.Switch("--overfit", overfit, "Learn one batch by heart instead; writes no records")
-      .Needs(spec);
+  root.Switch("--overfit", overfit, "Overfit one batch instead; writes no records").Needs(spec);
   if (const auto exit_code = line.Parse(argc, argv)) return *exit_code;
   if (support) return PrintSupport();
   if (!managed && options.spec_path.empty()) {

@@ -233,7 +233,7 @@ class ManagedTraining final : public TrainingEvents {
                                             const TcpListener& listener) {
     auto group = TcpCommunicator::Connect(options, listener, link_.stop_token());
     if (group->strangers() > 0) {
-      LogWarning("strangers turned away", {{"count", group->strangers()}});
+      LogWarning("connections of strangers refused", {{"count", group->strangers()}});
     }
     LogInfo("group connected", {{"ranks", group->size()}, {"machines", group->nodes()}});
     return group;
@@ -286,7 +286,7 @@ class ManagedTraining final : public TrainingEvents {
   EngineRecord decided_;                 // set by AwaitConfigure
   int64_t step_ = 0;                     // last committed step
   std::optional<int64_t> written_step_;  // step of the newest checkpoint that this process wrote
-  bool waiting_ = false;                 // the supervisor was told what this rank waits for
+  bool waiting_ = false;  // a Waiting message with a reason was sent to the supervisor
 };
 
 // Whether a failure is only a result of Stop: any failure after a request to exit at once, and a

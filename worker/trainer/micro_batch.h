@@ -12,9 +12,9 @@
 
 namespace gp::engine {
 
-// The value that was decided before: by an earlier process of the run (in the checkpoint to resume
-// from, or in micro_batch.json in the run's directory), or by the run whose steps this one goes on
-// with (init_data: keep), if the batch can be divided so. 0 when none was. TrainingError(kStorage)
+// The micro-batch that was chosen earlier: by an earlier process of the run (in the checkpoint to
+// resume from, or in micro_batch.json in the run's directory), or by the run whose steps this one
+// continues (init_data: keep), if it divides the batch. 0 if there is none. TrainingError(kStorage)
 // names a damaged micro_batch.json.
 int64_t RecordedMicroBatch(const PreparedRun& run, const TrainingPlace& place);
 

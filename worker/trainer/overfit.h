@@ -18,7 +18,7 @@ inline constexpr int64_t kOverfitStepsMax = 1000;
 runspec::RunSpec ForOverfitting(runspec::RunSpec spec);
 
 // Trains on one batch until the loss is below kOverfitLoss or kOverfitStepsMax is reached. Prints
-// one JSON object a line on standard output: {"step", "loss", "grad_norm", "step_seconds"} after
+// one JSON object per line on standard output: {"step", "loss", "grad_norm", "step_seconds"} after
 // the first and every tenth step, {"learned", "step", "loss", "parameters", "tokens"} at the end.
 // The exit code is 0 when the batch was learned.
 int RunOverfit(const StandaloneOptions& options, const Clock& clock);

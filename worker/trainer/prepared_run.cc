@@ -32,8 +32,8 @@ using contract::ExitCause;
 
 constexpr double kPeakMeasurementSeconds = 0.05;
 
-// The kernels of the checkpoint whose steps the run goes on with; its own choice where this machine
-// cannot compute with them. A new run may, unlike a resumed one.
+// The kernels of the checkpoint whose steps the run continues, or new ones if this machine cannot
+// compute with them. Only a new run may change kernels, not a resumed one.
 EngineRecord KeptEngine(const KeptState& kept, bool deterministic, bool on_device) {
   const EngineRecord engine = EngineOf(kept.manifest.record);
   if (!kept.data || engine.isa.empty()) return {};

@@ -112,7 +112,7 @@ class StandaloneTraining final : public TrainingEvents {
     if (damaged + 1 >= found.size()) {
       throw TrainingError(
           ExitCause::kDamagedCheckpoint,
-          fmt::format("{}; no checkpoint before it is whole: remove {} to begin at the first step",
+          fmt::format("{}; no earlier checkpoint is intact: remove {} to begin at the first step",
                       reason, CheckpointsOf(place_)));
     }
     LogWarning("going back to the checkpoint before a damaged one", {{"reason", reason}});
@@ -138,7 +138,8 @@ class StandaloneTraining final : public TrainingEvents {
               {{"step", training.step()}, {"directory", place_.run_directory}});
     } catch (const TrainingStopped&) {
       if (training.CanSave()) training.SaveNow();
-      LogInfo("training stopped; the same command goes on from here", {{"step", training.step()}});
+      LogInfo("training stopped; the same command continues from here",
+              {{"step", training.step()}});
     }
   }
 

@@ -264,7 +264,7 @@ void TrainingLoop::Calibrate() {
   AdoptBudget(budget);
 }
 
-// The wall time limits this run alone, not the run whose steps it goes on with (init_data: keep).
+// The wall time limits this run alone, not the run whose steps it continues (init_data: keep).
 // Assumes that unrecorded steps of earlier processes took as long as the steps of this process.
 double TrainingLoop::TrainedSeconds(double step_seconds) const {
   const auto unrecorded =

@@ -11,8 +11,9 @@ namespace gp::gateway {
 
 struct ServedCheckpoint {
   int64_t step = 0;
-  std::string directory;        // absolute
-  std::string manifest_digest;  // differs for two of the same step; empty in a scanned directory
+  std::string directory;  // absolute
+  // Distinguishes checkpoints of the same step; empty in a scanned directory.
+  std::string manifest_digest;
   std::optional<double> validation_loss;
   int64_t sealed_at = 0;  // unix seconds; in a scanned directory: when the manifest was written
   bool best = false;      // the coordinator's best one of the run; false in a scanned directory

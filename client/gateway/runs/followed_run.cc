@@ -45,7 +45,7 @@ void FollowedRun::Tend(const v1::Run& run) {
 void FollowedRun::TendStream(
     Stream& stream, bool terminal,
     const std::function<std::unique_ptr<client::OpenStream>(bool follow)>& open) {
-  if (!terminal) stream.finished = false;  // an ended run may go on with another leg
+  if (!terminal) stream.finished = false;  // an ended run may continue with another leg
   if (stream.open != nullptr) {
     const auto end = stream.open->end();
     if (!end) return;

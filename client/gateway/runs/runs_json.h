@@ -24,7 +24,7 @@ Json WorkersDocument(const Board& board);  // GET /api/v1/workers
 // GET /api/v1/runs/ID. `models` are those of that run.
 Json RunDocument(const Board& board, const RunDetails& details, const RunModels& models);
 
-// GET /api/v1/differences. Errors: as of client::FindKeyDifferences.
+// GET /api/v1/differences. Errors: those of client::FindKeyDifferences.
 StatusOr<Json> DifferencesDocument(std::span<const v1::Run> runs);
 
 // GET /api/v1/runs/ID/points, written directly as text because it has thousands of numbers.

@@ -119,21 +119,21 @@ StatusOr<ExitCode> Note(const NoteOptions& options, Session& session) {
 
 void AddAnnotateCommands(CommandSet& commands) {
   const Command label = commands.Add(
-      "label", kRunGroup, "Set and remove labels of a run, also of one that ended; or print them");
+      "label", kRunGroup, "Set, remove or print labels of a run, also after it has ended");
   auto labels = std::make_shared<LabelOptions>();
   label.Option("RUN", labels->run, kAnnotatedRun).Required();
   label.Option("CHANGE", labels->changes,
-               "KEY=VALUE sets a label, KEY- removes it; without any the labels are printed");
+               "KEY=VALUE sets a label, KEY- removes it; without arguments, prints the labels");
   label.Footer("gpctl list -a --label KEY=VALUE finds the runs with a label.");
   commands.Bind(label, [labels](Session& session) { return Label(*labels, session); });
 
-  const Command note = commands.Add(
-      "note", kRunGroup, "Write a note about a run, also about one that ended; or print it");
+  const Command note =
+      commands.Add("note", kRunGroup, "Write or print a note about a run, also after it has ended");
   auto words = std::make_shared<NoteOptions>();
   note.Option("RUN", words->run, kAnnotatedRun).Required();
   note.Option("TEXT", words->words,
-              "the whole note, which replaces the one before; - reads standard input, \"\" removes "
-              "the note; without it the note is printed");
+              "the new note, which replaces the old one; - reads standard input, \"\" removes the "
+              "note; without TEXT, prints the note");
   commands.Bind(note, [words](Session& session) { return Note(*words, session); });
 }
 

@@ -43,7 +43,7 @@ StatusOr<ExitCode> Cancel(const CancelOptions& options, Session& session) {
 
 void AddCancelCommand(CommandSet& commands) {
   const Command command = commands.Add(
-      "cancel", kRunGroup, "Stop runs for good; the last step is saved, checkpoints stay");
+      "cancel", kRunGroup, "Stop runs for good; saves the last step and keeps checkpoints");
   auto options = std::make_shared<CancelOptions>();
   command.Option("RUN", options->runs, "names, ids, unique prefixes of ids, or @last").Required();
   command.Switch("--now", options->now, "do not save the last step");

@@ -24,7 +24,7 @@ Candidates CandidatesFor(Command program, const std::vector<std::string>& words,
 // line ":files" if the shell adds names of files.
 std::string CandidateLines(const Candidates& candidates);
 
-// The first word of the command line with which the scripts ask: gpctl __complete WORD...
+// The hidden command that the scripts call: gpctl __complete WORD...
 inline constexpr char kCompleteWord[] = "__complete";
 
 }  // namespace gp::gpctl

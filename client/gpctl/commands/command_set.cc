@@ -14,7 +14,7 @@ void AddGlobalFlags(Command command, GlobalOptions& options, const std::string& 
   const auto add = [&](const std::string& name, std::string& value, const std::string& text) {
     return command.Option(name, value, text).Group(group);
   };
-  add("--server", options.server, "coordinator to talk to, HOST:PORT or unix:PATH").NotEmpty();
+  add("--server", options.server, "address of the coordinator, HOST:PORT or unix:PATH").NotEmpty();
   add("--context", options.context, "named context of the configuration file").NotEmpty();
   add("--state-dir", options.state_dir, "state directory of a local service (see gpctl up)").Path();
   add("--namespace", options.run_namespace, "namespace of the runs that are named or listed")

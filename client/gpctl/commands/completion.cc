@@ -1,5 +1,5 @@
 // gpctl completion: scripts for bash, zsh and fish. They ask gpctl for each word
-// (candidates.h), so that commands, keys, runs and checkpoints are always the present ones.
+// (candidates.h), so that commands, keys, runs and checkpoints are always up to date.
 #include <memory>
 
 #include "client/gpctl/commands/commands.h"

@@ -65,7 +65,7 @@ std::string MainHelp(Command program) {
   out += "  gpctl demo                      see it all in two minutes on this machine\n";
   out += "  gpctl up --detach               start a service here\n";
   out += "  gpctl submit FILE --wait        train\n";
-  out += "  gpctl chat @last                write a text with what was trained\n";
+  out += "  gpctl chat @last                write a text with the trained model\n";
   for (const std::string& group : Groups(program)) {
     out += "\n" + group + "\n";
     for (const Command command : program.Commands()) {

@@ -58,9 +58,9 @@ XDG_STATE_HOME (home of the default state directory), TEXT (the text that gpctl 
   submitted > queued > starting > running > finishing > succeeded | failed
   on the way: backoff (waiting before the next try),
               queued again (its node was stopped; it resumes from its last step),
-              paused (gpctl pause; gpctl resume lets it go on)
+              paused (gpctl pause; gpctl resume continues it)
   anywhere:   cancelling > cancelled
-  An ended run goes on with gpctl extend, resume, retry or restart: it is queued again.
+  gpctl extend, resume, retry or restart continue an ended run: it is queued again.
 
 'gpctl why RUN' says why it is where it is. gpctl wait takes:
   --for finished (default) | checkpoint | state=NAME | step=N | loss<X | val_loss<X

@@ -203,7 +203,7 @@ StatusOr<ExitCode> List(const ListOptions& options, Session& session) {
 
 void AddListCommand(CommandSet& commands) {
   const Command command = commands.Add(
-      "list", kRunGroup, "Show runs: what runs, then what waits; with -a finished ones, too");
+      "list", kRunGroup, "Show runs: running ones, then waiting ones; with -a finished ones, too");
   command.Alias("ps");
   auto options = std::make_shared<ListOptions>();
   command.Switch("-a,--all", options->all, "finished runs too");
@@ -212,7 +212,7 @@ void AddListCommand(CommandSet& commands) {
   command.Option("--state", options->states,
                  "only runs in this state, such as running or failed; may be repeated");
   command.Option("--label", options->labels,
-                 "only runs with this label, KEY=VALUE; of several, with all of them");
+                 "only runs with this label, KEY=VALUE; if given several times, with all of them");
   command.Option("--user", options->user, "only runs that this user submitted").NotEmpty();
   command.Switch("--mine", options->mine, "only runs that you submitted");
   command.Option("--since", options->since,

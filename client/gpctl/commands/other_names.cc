@@ -34,10 +34,11 @@ constexpr Way kLogs[] = {{"logs RUN -f", "follows what a run's trainers print"}}
 constexpr Way kHistory[] = {{"events RUN", "shows the history of a run"}};
 constexpr Way kSettings[] = {{"context", "chooses the service"},
                              {"status RUN --run-file", "prints a run's file"}};
-constexpr Way kWrite[] = {{"sample RUN", "writes text"}, {"chat RUN", "goes on with a text"}};
+constexpr Way kWrite[] = {{"sample RUN", "writes text"}, {"chat RUN", "continues a text"}};
 constexpr Way kMeasure[] = {{"eval REF --task val", "measures a checkpoint"}};
-constexpr Way kEdit[] = {{"label RUN KEY=VALUE", "changes labels"},
-                         {"extend RUN", "trains a run further, with --set other settings"}};
+constexpr Way kEdit[] = {
+    {"label RUN KEY=VALUE", "changes labels"},
+    {"extend RUN", "trains a run for more steps, with --set under other settings"}};
 
 struct Word {
   const char* word;

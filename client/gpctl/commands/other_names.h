@@ -7,8 +7,8 @@
 
 namespace gp::gpctl {
 
-// For an unknown command: "gpctl cancel RUN ends a run, …"; "" if it is no word that is known from
-// elsewhere, or none of the commands that it would name is in `commands`.
+// For an unknown command: "gpctl cancel RUN ends a run, …"; "" if no other tool has this command,
+// or if `commands` has none of gpctl's equivalents.
 std::string CalledHere(const std::string& word, const std::vector<std::string>& commands);
 
 }  // namespace gp::gpctl

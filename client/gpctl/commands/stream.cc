@@ -183,7 +183,7 @@ void AddStreamCommands(CommandSet& commands) {
   metrics_command.Option("--after-step", metrics->after_step, "only later steps");
   metrics_command
       .Option("--format", metrics->format,
-              "text; csv with a line of titles; json: an object a line, as -o json (text)")
+              "text; csv with a line of titles; json: one object per line, as -o json (text)")
       .OneOf({"text", "csv", "json"});
 }
 

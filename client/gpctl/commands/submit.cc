@@ -247,7 +247,7 @@ void AddSubmitCommand(CommandSet& commands) {
   AddRunFlags(command, *options);
   command.Switch("-d,--detach", options->detach, "return at once (default)");
   command.Switch("--wait", options->wait,
-                 "stay until it ends; exit code 7 when it failed, 8 when cancelled");
+                 "wait until it ends; exit code 7 if it failed, 8 if it was cancelled");
   command.Switch("--dry-run", options->dry_run,
                  "check here and at the server, show the plan, submit nothing");
   AddClusterFlags(command, *options);
@@ -260,7 +260,8 @@ void AddRunCommand(CommandSet& commands) {
   auto options = std::make_shared<SubmitOptions>();
   options->wait = true;
   AddRunFlags(command, *options);
-  command.Footer("After Ctrl-C the run continues. Exit code 7 when it failed, 8 when cancelled.");
+  command.Footer(
+      "After Ctrl-C the run continues. Exit code 7 if it failed, 8 if it was cancelled.");
   commands.Bind(command, [options](Session& session) { return Submit(*options, session); });
 }
 

@@ -22,7 +22,7 @@ struct SubmitOptions {
   // The model of init_from is read here, and the run file compared with it. False: only the service
   // can read it, and the run file says what depends on it.
   bool reads_model = true;
-  bool tells_idle_slots = true;     // how to take slots that stay idle
+  bool tells_idle_slots = true;     // how to use slots that would stay idle
   std::string backend = "service";  // service | k8s
   JobSetOptions job_set;            // for --backend k8s
 };

@@ -124,12 +124,12 @@ StatusOr<ExitCode> ShowFleet(const TopOptions& options, Session& session) {
 }
 
 void AddTopCommand(CommandSet& commands) {
-  const Command command =
-      commands.Add("top", kRunGroup,
-                   "Follow the fleet live: runs, those that wait and why, nodes and their load");
+  const Command command = commands.Add(
+      "top", kRunGroup,
+      "Follow the fleet live: running runs, waiting runs and why, nodes and their load");
   auto options = std::make_shared<TopOptions>();
   command.Switch("--once", options->once, "print the tables once instead of a live screen");
-  command.Option("--interval", options->interval, "time between questions to the coordinator (2s)");
+  command.Option("--interval", options->interval, "time between requests to the coordinator (2s)");
   commands.Bind(command, [options](Session& session) { return ShowFleet(*options, session); });
 }
 

@@ -46,13 +46,14 @@ ExitCode EndOfRun(const v1::Run& run, bool met) {
   return ExitCodeOf(run.state());
 }
 
-// Where the wait ended: "a is running: every rank is ready", or why it ended in vain.
+// Where the wait ended: "a is running: every rank is ready", or why the condition can no longer be
+// met.
 std::string OutcomeText(const v1::Run& run, bool met, const std::string& condition) {
   if (met || !client::IsTerminal(run.state())) {
     return fmt::format("{} is {}: {}\n", run.name(), client::StateName(run.state()), run.reason());
   }
   return fmt::format(
-      "{} has ended and will not meet '{}': it {} at step {}: {}\n", run.name(), condition,
+      "{} has ended and cannot meet '{}' any more: it {} at step {}: {}\n", run.name(), condition,
       run.state() == v1::RUN_STATE_CANCELLED ? "was cancelled" : client::StateName(run.state()),
       WithThousands(run.progress().step()), run.reason());
 }

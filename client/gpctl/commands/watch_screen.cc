@@ -15,10 +15,9 @@ bool IsCharacter(const KeyPress& key, char lower) {
 
 std::string OutcomeText(const StatusOr<v1::Run>& run, bool pause) {
   if (!run.ok()) return "! " + Message(run.status());
-  if (!pause) return run->name() + " waits for slots and goes on";
-  return run->state() == v1::RUN_STATE_PAUSED
-             ? run->name() + " is paused"
-             : run->name() + " saves its last step and is paused then";
+  if (!pause) return run->name() + " continues when it has slots";
+  return run->state() == v1::RUN_STATE_PAUSED ? run->name() + " is paused"
+                                              : run->name() + " saves its last step, then pauses";
 }
 
 }  // namespace
@@ -64,7 +63,7 @@ bool WatchScreen::Handle(const KeyPress& key) {
   return true;
 }
 
-// The page's own key leads back.
+// The page's own key closes it again.
 void WatchScreen::ShowPage(DashboardPage page) {
   view_.page = view_.page == page ? DashboardPage::kMain : page;
 }

@@ -42,9 +42,9 @@ class WatchScreen {
   Session& session_;
   DashboardView view_;
   Question question_ = Question::kNone;
-  client::Interruption stop_;  // of the call below
+  client::Interruption stop_;  // interrupts call_
   std::unique_ptr<client::RunClient> client_;
-  std::future<std::string> call_;  // in flight while valid; what to tell the user
+  std::future<std::string> call_;  // valid while a call is in flight; gives the text for the user
 };
 
 }  // namespace gp::gpctl

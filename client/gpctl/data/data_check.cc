@@ -35,7 +35,7 @@ std::vector<std::string> WarningsOf(const DataCheck& check) {
 
 void ResolveVocabulary(const DataReport& report, runspec::RunSpec& spec) {
   const Status status = runspec::ApplyVocabulary(report.vocabulary, spec);
-  GP_CHECK(status.ok(), "the report passed the same check: {}", Message(status));
+  GP_CHECK(status.ok(), "the data's vocabulary was already checked: {}", Message(status));
   spec.vocabulary_auto = false;
 }
 

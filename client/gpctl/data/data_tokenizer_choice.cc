@@ -12,8 +12,8 @@ StatusOr<std::unique_ptr<Tokenizer>> ChooseTokenizer(const std::string& choice,
   if (choice == "bytes" || choice == "gpt2") return MakeTextTokenizer(choice, "");
   if (choice == "chars") {
     return InvalidArgument(
-        "--tokenizer chars learns from the text of a run: train on it with data.text and "
-        "data.tokenizer: chars, or take 'bytes'");
+        "--tokenizer chars is built from the text of a run: train on it with data.text and "
+        "data.tokenizer: chars, or use 'bytes'");
   }
   auto tokenizer = ReadTokenizer(AbsolutePath(choice, working_directory), notes);
   if (tokenizer.status().code() == StatusCode::kNotFound) {

@@ -91,7 +91,7 @@ StatusOr<std::string> LeftOut(const std::string& folder, const std::vector<std::
   text = fmt::format("{} in {} {} left out", text, folder,
                      content.folders + others == 1 ? "is" : "are");
   if (content.folders == 0) return text;
-  return text + fmt::format("; --text {} takes the files in its folders, too",
+  return text + fmt::format("; --text {} also reads the files in its folders",
                             ShellWord(JoinPath(folder, "**/*.txt")));
 }
 

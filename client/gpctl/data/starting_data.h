@@ -20,7 +20,7 @@ struct StartingData {
 
   std::vector<std::string> files;  // absolute paths or patterns; empty: no text was found
   Form form = Form::kText;
-  bool by_content = false;  // lines of JSON in files not named so: data.format must say it
+  bool by_content = false;  // lines of JSON in files with other names: data.format must be set
   // The tokenizer beside the tokens, as in data.tokenizer; empty for text, or if there is none.
   std::string tokenizer;
   // A sentence about files beside `files` that are not trained on; empty: none.

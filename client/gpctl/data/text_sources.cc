@@ -22,7 +22,7 @@ void AddTextSourceFlags(Command command, TextSources& sources) {
               "field of a line of JSON that holds the text; in an object: meta.text")
       .ShowDefault();
   command.Option("--split-on", sources.documents.split_on,
-                 "a string that ends a document and belongs to none, such as '<|endoftext|>'");
+                 "a string between documents, not part of any, such as '<|endoftext|>'");
   command.Switch("--skip-null", sources.documents.skip_null,
                  "leave out lines of JSON whose field is null, and count them");
 }

@@ -41,7 +41,7 @@ Check CheckProcessor(const std::string& cpuinfo, int cores) {
                              isa.empty() ? "neither AVX2 nor AVX-512" : isa)};
   if (isa.empty()) {
     check.grade = Grade::kWarning;
-    check.fix = "training works but is several times slower; take a machine with AVX2";
+    check.fix = "training works but is several times slower; use a machine with AVX2";
   }
   return check;
 }

@@ -75,10 +75,8 @@ std::string VerdictText(const Json& verdict, bool learned) {
   const std::string loss = Loss(NumberOf(verdict, "loss"));
   const std::string tokens = WithThousands(static_cast<int64_t>(NumberOf(verdict, "tokens")));
   if (learned) {
-    return fmt::format(
-        "ok: {} parameters learned one batch of {} tokens by heart: loss {} at step "
-        "{}\n",
-        CompactCount(NumberOf(verdict, "parameters")), tokens, loss, step);
+    return fmt::format("ok: {} parameters overfit one batch of {} tokens: loss {} at step {}\n",
+                       CompactCount(NumberOf(verdict, "parameters")), tokens, loss, step);
   }
   return fmt::format(
       "FAIL: after {} steps on one batch of {} tokens the loss is still {}, expected below 0.01.\n"

@@ -90,10 +90,10 @@ NanogptData FindNanogptData(const std::string& config, const std::string& datase
   if (has("input.txt")) {
     data.text = JoinPath(folder, "input.txt");
     data.train.clear();
-    data.notes.push_back(fmt::format(
-        "{} has no train.bin; the run reads input.txt there, the last tenth for validation, as "
-        "prepare.py divides it",
-        folder));
+    data.notes.push_back(
+        fmt::format("{} has no train.bin; the run reads input.txt there, the last tenth for "
+                    "validation, as prepare.py splits it",
+                    folder));
     return data;
   }
   data.found = false;
@@ -116,13 +116,14 @@ NanogptWeights FindNanogptWeights(const std::string& config, const std::string& 
     if (!cached.empty()) return {.directory = cached, .found = true};
   }
   const std::string folder = JoinPath(console.working_directory, name);
-  return {.directory = folder,
-          .note = fmt::format(
-              "the weights of {0} are not on this machine; bring them before the run: python3 -c "
-              "\"from transformers import AutoModelForCausalLM as M, AutoTokenizer as T; "
-              "n = 'openai-community/{0}'; d = '{1}'; M.from_pretrained(n).save_pretrained(d); "
-              "T.from_pretrained(n).save_pretrained(d)\"",
-              name, folder)};
+  return {
+      .directory = folder,
+      .note = fmt::format(
+          "the weights of {0} are not on this machine; download them before the run: python3 -c "
+          "\"from transformers import AutoModelForCausalLM as M, AutoTokenizer as T; "
+          "n = 'openai-community/{0}'; d = '{1}'; M.from_pretrained(n).save_pretrained(d); "
+          "T.from_pretrained(n).save_pretrained(d)\"",
+          name, folder)};
 }
 
 }  // namespace gp::gpctl

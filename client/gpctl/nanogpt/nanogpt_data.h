@@ -28,7 +28,7 @@ NanogptData FindNanogptData(const std::string& config, const std::string& datase
 struct NanogptWeights {
   std::string directory;  // of Hugging Face's form
   bool found = false;
-  std::string note;  // the command that brings it, if it is not there
+  std::string note;  // the command that downloads it, if it is missing
 };
 
 // The directory of "gpt2", "gpt2-medium", "gpt2-large" or "gpt2-xl": beside the configuration, in

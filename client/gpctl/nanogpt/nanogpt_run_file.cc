@@ -23,7 +23,8 @@ struct Given {
   std::string place;  // "config/a.py:3", "--override batch_size"; empty: nanoGPT's default
 };
 
-// The values of all keys with nanoGPT's defaults. Collects problems, so that all are told at once.
+// The values of all keys with nanoGPT's defaults. Collects problems, so that all are reported at
+// once.
 class Values {
  public:
   Values() {
@@ -201,7 +202,7 @@ class Translation {
   void Take(const NanogptKey& key, const PythonValue& value, const std::string& place) {
     ++made_.settings;
     values_.Set(key.name, value, place);
-    // False asks for nothing that a run file would have to say.
+    // False is the default of the run file, so nothing is written.
     const auto* flag = std::get_if<bool>(&value);
     const bool off = flag != nullptr && !*flag;
     if (key.reason != nullptr && !off) {
@@ -240,7 +241,7 @@ class Translation {
     const std::string from = values_.Text("init_from");
     if (from == "resume") {
       made_.warnings.push_back(fmt::format(
-          "{}; a run goes on by itself; to begin with nanoGPT's weights, convert ckpt.pt "
+          "{}; gp resumes a run by itself; to begin with nanoGPT's weights, convert ckpt.pt "
           "(docs/formats/nanogpt-model.md), gpctl import it, and set init_from",
           values_.Describe("init_from")));
     } else if (from != "scratch" && WritePretrained(from)) {
@@ -295,7 +296,7 @@ class Translation {
       if (!data_.val.empty()) text += Line("val", ListOf(data_.val), "dataset");
     } else {
       text += Line("text", ListOf(data_.text), "dataset") +
-              Line("val_fraction", 0.1, "as its prepare.py");
+              Line("val_fraction", 0.1, "as in its prepare.py");
     }
     // A pretrained model brings its own.
     if (!pretrained_) text += Line("tokenizer", data_.tokenizer, TokenizerReason());
@@ -303,18 +304,18 @@ class Translation {
   }
 
   const char* TokenizerReason() const {
-    if (data_.tokenizer == "gpt2") return "that of nanoGPT's datasets without a meta.pkl";
+    if (data_.tokenizer == "gpt2") return "nanoGPT's datasets without a meta.pkl use it";
     return data_.text.empty() ? "meta.pkl beside train.bin" : "the characters of the text";
   }
 
-  // nanoGPT takes cuda when nothing is said. A run with device auto waits for no GPU that the
-  // service does not have.
+  // nanoGPT's default is cuda. With device: auto, a run does not wait for a GPU that the service
+  // does not have.
   std::string Device() {
     const std::string device = values_.Text("device");
     if (device == "cpu") return "cpu";
     if (device == "mps") {
       made_.warnings.push_back(values_.Describe("device") +
-                               "; gp computes on CPUs and NVIDIA GPUs: cpu is taken");
+                               "; gp computes on CPUs and NVIDIA GPUs: the run uses cpu");
       return "cpu";
     }
     if (!device.starts_with("cuda")) {

@@ -27,8 +27,8 @@ struct NanogptRunFile {
   bool can_train = true;  // its data and weights are there
 };
 
-// InvalidArgument names every setting that cannot be taken, with its line, and an override that
-// nanoGPT would refuse.
+// InvalidArgument names every setting that cannot be translated, with its line, and an override
+// that nanoGPT would refuse.
 StatusOr<NanogptRunFile> RunFileOfNanogpt(const NanogptConfig& config, const Console& console);
 
 }  // namespace gp::gpctl

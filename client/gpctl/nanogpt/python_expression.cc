@@ -190,7 +190,7 @@ class Parser {
     return InvalidArgument("{}", kNotArithmetic);
   }
 
-  // Strings that stand side by side are one.
+  // Adjacent strings are concatenated.
   StatusOr<PythonValue> Strings() {
     std::string text;
     while (!rest_.empty() && (rest_.front() == '\'' || rest_.front() == '"')) {
@@ -253,7 +253,7 @@ class Parser {
     if (!whole) {
       char* end = nullptr;
       const double value = std::strtod(digits.c_str(), &end);
-      if (*end != '\0') return InvalidArgument("has '{}', which is no number", Excerpt(digits));
+      if (*end != '\0') return InvalidArgument("has '{}', which is not a number", Excerpt(digits));
       return Finite(value);
     }
     int64_t value = 0;
@@ -262,7 +262,7 @@ class Parser {
     const auto read = std::from_chars(begin, end, value, hexadecimal ? 16 : 10);
     if (read.ec == std::errc::result_out_of_range) return InvalidArgument("{}", kTooLarge);
     if (read.ec != std::errc() || read.ptr != end) {
-      return InvalidArgument("has '{}', which is no number", Excerpt(digits));
+      return InvalidArgument("has '{}', which is not a number", Excerpt(digits));
     }
     return PythonValue(value);
   }
@@ -275,7 +275,7 @@ class Parser {
     }
     const bool quote = !rest_.empty() && (rest_.front() == '\'' || rest_.front() == '"');
     if (quote && name.size() <= 2) {
-      return InvalidArgument("has a string with the prefix {}, which is not read", name);
+      return InvalidArgument("has a string with the prefix {}, which is not supported", name);
     }
     if (name == "True" || name == "False") return PythonValue(name == "True");
     if (name == "None") return PythonValue();

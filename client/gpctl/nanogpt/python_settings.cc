@@ -182,7 +182,7 @@ class Reader {
     if (statement.indent == 0 && in_block_ && ContinuesBlock(statement.text)) return;
     in_block_ = statement.text.ends_with(':');
     if (statement.indent > 0) return Skip(statement, "is indented, outside of a block");
-    if (in_block_) return Skip(statement, "is not an assignment; its whole block is left out");
+    if (in_block_) return Skip(statement, "is not an assignment; its whole block is ignored");
     if (SetsNothing(statement.text)) return;
     const auto assignment = AssignmentOf(statement.text);
     if (!assignment) return Skip(statement, "is not an assignment to one name");

@@ -1,6 +1,6 @@
 // The settings of a Python configuration file, such as nanoGPT's config/*.py, read without running
 // it: assignments of literals and of arithmetic with numbers and names. Every other statement is
-// named, not guessed. Pure functions; thread-safe.
+// reported, not interpreted. Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>

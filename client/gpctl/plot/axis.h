@@ -35,7 +35,7 @@ struct Tick {
   std::string text;
 };
 
-// A range that can be divided by: equal ends are moved apart.
+// Returns a range of non-zero width: moves equal ends apart.
 AxisRange Widened(AxisRange range, bool log);
 
 // At most `count_max` ticks inside the range, at round values whose texts differ. An axis with

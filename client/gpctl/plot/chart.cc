@@ -37,7 +37,7 @@ AxisRange WithMargin(const Extent& extent, bool log) {
             std::min(range.high * factor, std::numeric_limits<double>::max())};
   }
   const double margin = (range.high - range.low) * kMargin;
-  // Values that are never negative keep an axis that is not, either.
+  // If no value is negative, the axis does not extend below 0.
   const double low = range.low - margin;
   return {range.low >= 0 && low < 0 ? 0 : low, range.high + margin};
 }
@@ -73,7 +73,7 @@ std::vector<Stretch> FindStretches(const std::vector<double>& y, Test is_missing
   return stretches;
 }
 
-// "nan" or "inf" if all values of the gaps are alike, otherwise "not finite".
+// "nan" or "inf" if all values of the gaps are the same, otherwise "not finite".
 std::string GapText(const Curve& curve, const std::vector<Stretch>& gaps) {
   const std::string first = fmt::format("{:.4g}", curve.y[gaps.front().first]);
   for (const Stretch& gap : gaps) {
@@ -105,7 +105,7 @@ ChartAxes AxesOf(const Chart& chart) {
   Extent y;
   for (const Curve& curve : chart.curves) {
     for (size_t i = 0; i < curve.x.size(); ++i) {
-      // A gap belongs to the x axis, too: its mark is drawn there.
+      // Gaps extend the x range, too, because their marks are drawn there.
       x.Add(curve.x[i]);
       if (IsDrawable(curve.y[i], chart.log)) y.Add(curve.y[i]);
     }

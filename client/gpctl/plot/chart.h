@@ -28,7 +28,7 @@ struct Chart {
 };
 
 // The axes that fit all points. The y range is a little larger than that of the points that can be
-// drawn. Both ranges can be divided by, also without any point.
+// drawn. Both ranges have a non-zero width, also without any point.
 struct ChartAxes {
   Axis x;
   Axis y;

@@ -6,9 +6,10 @@
 namespace gp::gpctl {
 namespace {
 
-// Labels that touch move together: a group keeps the mean of the places that its labels want.
+// Labels that touch move together as a group. The group takes the position with the smallest
+// squared distance to what its labels want.
 struct Group {
-  double sum = 0;  // of the wanted places of its first label, as each of its labels wants it
+  double sum = 0;  // over its labels, the position of the first label that each of them implies
   int count = 0;
   double Begin() const { return sum / count; }
 };

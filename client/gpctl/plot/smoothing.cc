@@ -8,7 +8,7 @@
 namespace gp::gpctl {
 
 std::vector<double> Smoothed(const std::vector<double>& values, int window) {
-  // Sums over the first i finite values, and their numbers.
+  // Prefix sums of the finite values, and their counts.
   std::vector<double> sums(values.size() + 1);
   std::vector<size_t> counts(values.size() + 1);
   for (size_t i = 0; i < values.size(); ++i) {

@@ -9,7 +9,7 @@
 namespace gp::gpctl {
 
 // Each value becomes the mean of the `window` values around it, fewer at the ends, where the window
-// stays symmetric. Values that are not finite stay and count in no mean.
+// stays symmetric. Values that are not finite stay as they are, and the means ignore them.
 std::vector<double> Smoothed(const std::vector<double>& values, int window);
 
 // At most about `points_max` points of the curve: its ends, and of each stretch between them the

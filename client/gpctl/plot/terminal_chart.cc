@@ -91,7 +91,7 @@ class TerminalChart {
                                                          : title + std::string(room, ' ') + name;
   }
 
-  // What is shown where there is no room for curves.
+  // Shown if there is no room for curves.
   std::vector<std::string> Words() const {
     std::vector<std::string> lines = {Cut(chart_.title)};
     for (const Curve& curve : chart_.curves) {

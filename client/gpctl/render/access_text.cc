@@ -27,7 +27,7 @@ std::string TokenState(const v1::TokenInfo& token, double now) {
 
 std::string JoinText(const v1::TokenInfo& token) {
   if (token.uses_max() <= 1) return "joins one node";
-  return fmt::format("joins {} nodes, {} did", token.uses_max(), token.uses());
+  return fmt::format("joins {} nodes, {} joined", token.uses_max(), token.uses());
 }
 
 std::string ExpiryText(const v1::TokenInfo& token) {

@@ -63,7 +63,7 @@ std::vector<std::string> DatasetWarnings(const formats::DatasetFile& dataset) {
   std::vector<std::string> warnings;
   for (const formats::SpelledEnd& end : dataset.spelled_ends) {
     warnings.push_back(fmt::format(
-        "the text spells {} {}, which became ordinary tokens inside of documents; to end documents "
+        "the text contains {} {}, encoded as ordinary tokens within documents; to end documents "
         "there, prepare with --split-on {} into another folder",
         end.text, end.count == 1 ? "once" : WithThousands(end.count) + " times",
         ShellWord(end.text)));

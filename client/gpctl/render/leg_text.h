@@ -18,7 +18,7 @@ std::string PlaceText(int64_t step);
 // "step 300: extended to 500 steps": where the leg began, and why.
 std::string BeginningText(const v1::Leg& leg);
 
-// Where the run's counters begin: at its parent's checkpoint if it keeps the place in the data.
+// Where the run's counters begin: at its parent's checkpoint if it keeps the position in the data.
 runspec::TrainingStart StartOf(const v1::Run& run, const runspec::RunSpec& spec);
 
 // The learning rate of the update after `step` committed steps; 0 if the run file sets only a wall

@@ -66,7 +66,7 @@ void AddCores(const v1::Node& node, Table& table) {
                 is_used ? Bytes(use.memory_bytes()) : "", "", fmt::format("{} busy", busy)});
 }
 
-// The problems of a node as lines for below the table: the table would cut them.
+// The problems of a node, one per line: printed below the table, which would cut them.
 std::string Problems(const v1::Node& node, double now) {
   std::string text;
   const auto add = [&](const std::string& what, const std::string& problem) {
@@ -78,8 +78,7 @@ std::string Problems(const v1::Node& node, double now) {
   for (const v1::Slot& slot : node.slots())
     add(slot.slot_id() + " of " + node.name(), slot.problem());
   for (const v1::DataProblem& problem : node.data_problems()) {
-    add(fmt::format("{} is passed over by {} ({})", node.name(), problem.run_name(),
-                    problem.run_id()),
+    add(fmt::format("{} is avoided by {} ({})", node.name(), problem.run_name(), problem.run_id()),
         problem.reason());
   }
   return text;

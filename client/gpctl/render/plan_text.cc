@@ -152,12 +152,12 @@ std::string MixtureText(const RunSpec& spec, const DataReport* data, int64_t tok
 
 std::string BatchText(const ResolvedPlan& resolved, bool automatic) {
   const auto& [spec, plan] = resolved;
-  std::string text =
-      fmt::format("{} tokens a step = {} shard{} x {} x {} sequences{} x {} tokens, on {} worker{}",
-                  WithThousands(plan.tokens_per_step), WithThousands(plan.logical_shards),
-                  plan.logical_shards == 1 ? "" : "s", plan.accumulation, spec.batch.micro_batch,
-                  automatic ? " (auto, here)" : "", spec.batch.sequence, spec.resources.workers,
-                  spec.resources.workers == 1 ? "" : "s");
+  std::string text = fmt::format(
+      "{} tokens per step = {} shard{} x {} x {} sequences{} x {} tokens, on {} worker{}",
+      WithThousands(plan.tokens_per_step), WithThousands(plan.logical_shards),
+      plan.logical_shards == 1 ? "" : "s", plan.accumulation, spec.batch.micro_batch,
+      automatic ? " (auto, here)" : "", spec.batch.sequence, spec.resources.workers,
+      spec.resources.workers == 1 ? "" : "s");
   if (plan.ramp_steps == 0) return text;
   return text + fmt::format("; from {} tokens over the first {} steps",
                             WithThousands(runspec::TokensAt(plan, 0)),
@@ -181,7 +181,7 @@ std::string BudgetText(const RunSpec& spec, const BatchPlan& plan, const DataRep
                       WithThousands(runspec::ScheduleInSteps(spec.schedule, plan).warmup_steps),
                       spec.optimizer.lr);
   if (spec.eval.patience == 0) return text;
-  return text + fmt::format("; ends after {} without a gain",
+  return text + fmt::format("; stops after {} without improvement",
                             CountedNoun(spec.eval.patience, "evaluation"));
 }
 

@@ -46,8 +46,8 @@ std::string CheckpointTable(const std::vector<v1::Checkpoint>& checkpoints, doub
                             const TextStyle& style);
 std::string CheckpointDetails(const v1::Checkpoint& checkpoint, double now);
 
-// One line a step, in the style of llm.c, with "val 3.2958" and scores after the loss if they were
-// measured:
+// One line per step, in the style of llm.c, with "val 3.2958" and scores after the loss if they
+// were measured:
 //   step 7362/19073 | loss 3.2714 | norm 0.31 | lr 4.93e-04 | 323 ms | 55.6% mfu | 1.62M tok/s
 // A narrow terminal gets fewer parts: learning rate, norm, time and MFU are left out in this order.
 std::string StepLine(const v1::MetricPoint& point, int64_t target_steps, const TextStyle& style);

@@ -145,10 +145,12 @@ void AddPhases(const v1::Progress& progress, std::vector<Finding>& findings) {
   }
   const double exposed = progress.phases().allreduce_exposed() / step;
   if (exposed > kAllReduceShare) {
-    findings.push_back({"all-reduce", fmt::format("{} of a step waits for other ranks: one is "
-                                                  "slower, or the network is; fewer workers or a "
-                                                  "larger batch.total_tokens need less of it",
-                                                  Percent(exposed))});
+    findings.push_back(
+        {"all-reduce",
+         fmt::format(
+             "{} of a step waits for other ranks: one is "
+             "slower, or the network is; fewer workers or a larger batch.total_tokens reduce it",
+             Percent(exposed))});
   }
   const double pace = progress.pace_seconds();
   const double between = pace > 0 ? 1 - step / pace : 0;
@@ -229,7 +231,7 @@ std::vector<Finding> FindingsOn(const v1::Run& run, const Surroundings& around, 
   if (run.state() == v1::RUN_STATE_BACKOFF) AddPassedOver(run, around, findings);
   if (run.state() == v1::RUN_STATE_RUNNING) ExplainSpeed(run, around, findings);
   if (run.state() == v1::RUN_STATE_PAUSED) {
-    findings.push_back({"way out", fmt::format("gpctl resume {} lets it go on", run.name())});
+    findings.push_back({"way out", fmt::format("gpctl resume {} continues it", run.name())});
   }
   if (IsWarned(run)) findings.push_back({"warning", run.progress().warning()});
   return findings;

@@ -51,7 +51,7 @@ std::optional<StepForecast> ForecastStep(const v1::Run& run);
 // compared with the forecast, and what slows it down. In every state: the run's newest warning.
 std::vector<Finding> FindingsOn(const v1::Run& run, const Surroundings& around, double now);
 
-// "NAME is STATE: REASON", then the findings, one a line.
+// "NAME is STATE: REASON", then the findings, one per line.
 std::string WhyText(const v1::Run& run, const Surroundings& around, double now,
                     const TextStyle& style);
 Json WhyFields(const v1::Run& run, const Surroundings& around, double now);

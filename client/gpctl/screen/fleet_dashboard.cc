@@ -30,7 +30,7 @@ std::string WithCount(std::string titles, int count) {
 }
 
 // Titles, then the rows from `first` on. If they do not fit into `rows` lines, the last line says
-// how many more there are; with few lines the titles do.
+// how many more there are; if there are few lines, the titles say it.
 std::vector<ScreenLine> Window(const std::vector<ScreenLine>& table, int first, int rows,
                                bool utf8) {
   constexpr int kWithLastLine = 4;
@@ -82,13 +82,13 @@ void AddSection(const FleetModel& model, FleetPage page, int rank, int weight, d
 }
 
 std::vector<ScreenLine> HelpPage(const TextStyle& style) {
-  const std::vector<KeyHelp> keys = {{"q", "leave; nothing changes"},
-                                     {"r", "the runs that have started, on the whole screen"},
-                                     {"w", "the runs that wait, with their reasons"},
-                                     {"n", "the nodes"},
-                                     {"up, down", "scroll there; also Page Up and Page Down"},
-                                     {"Esc", "everything again"},
-                                     {"?", "this page, and back"},
+  const std::vector<KeyHelp> keys = {{"q", "quit; runs are not affected"},
+                                     {"r", "only the runs that have started"},
+                                     {"w", "only the runs that wait, with their reasons"},
+                                     {"n", "only the nodes"},
+                                     {"up, down", "scroll such a list; also Page Up and Page Down"},
+                                     {"Esc", "show everything again"},
+                                     {"?", "show or close this page"},
                                      {"Ctrl-Z", "stop this screen; 'fg' brings it back"}};
   std::vector<ScreenLine> lines = {ScreenLine("Keys", Color::kBold)};
   for (const KeyHelp& key : keys) {
@@ -98,7 +98,7 @@ std::vector<ScreenLine> HelpPage(const TextStyle& style) {
   const auto words = WrappedLines(
       "CORES and MEMORY are those of the whole machine, DISK FREE is that of the file system of "
       "storage.root; '-' means that the node does not report them. USE is what the ranks of a run "
-      "use together; '+2' in a title, that 2 more rows do not fit. One run: gpctl watch RUN.",
+      "use together; '+2' in a title means that 2 more rows do not fit. One run: gpctl watch RUN.",
       style.width, style.height, 0);
   lines.insert(lines.end(), words.begin(), words.end());
   return lines;

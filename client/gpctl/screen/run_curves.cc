@@ -56,7 +56,7 @@ void CutBefore(double first, Curve& curve) {
   curve.y.erase(curve.y.begin(), curve.y.begin() + begin);
 }
 
-// The curve; if it has many points, smoothed above its single values.
+// The curve; if it has many points, a smoothed curve drawn over the single values.
 std::vector<Curve> WithSmoothing(Curve curve) {
   if (curve.y.size() < kSmoothedMin) return {std::move(curve)};
   Curve steps = curve;

@@ -9,8 +9,8 @@
 
 namespace gp::gpctl {
 
-// Which steps are shown. kSettled leaves out the first 4 % of a run of some length: the loss falls
-// most there, so that what happens later would be flat. The title says what is left out.
+// Which steps are shown. kSettled leaves out the first 4 % of a long enough run, where the loss
+// falls so far that later changes would look flat. The title says what is left out.
 enum class CurveSpan { kSettled, kLastHalf, kLastTenth, kAll };
 
 // The span that follows; after kAll comes kSettled.
@@ -23,7 +23,8 @@ struct CurveStyle {
 
 // Each returns at most `rows` lines of at most `width` columns; none without points.
 
-// Training loss, smoothed above its single steps if there are many, and validation loss.
+// Training loss, with a smoothed curve over the single steps if there are many, and validation
+// loss.
 std::vector<ScreenLine> LossChart(const RunCurves& curves, int width, int rows,
                                   const CurveStyle& style);
 std::vector<ScreenLine> SpeedChart(const RunCurves& curves, int width, int rows,

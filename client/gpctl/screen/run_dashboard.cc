@@ -290,11 +290,11 @@ std::vector<KeyHelp> KeysOf(const RunModel& model, DashboardPage page) {
 }
 
 std::vector<ScreenLine> HelpPage(const v1::Run& run, const TextStyle& style) {
-  const std::vector<KeyHelp> keys = {{"q", "leave; the run goes on (Ctrl-C does the same)"},
+  const std::vector<KeyHelp> keys = {{"q", "quit; the run continues (Ctrl-C does the same)"},
                                      {"p", "pause the run, or resume it; asks first"},
-                                     {"l", "the newest lines of the log, and back"},
-                                     {"z", "curves: the last half, the last tenth, all steps"},
-                                     {"?", "this page, and back"},
+                                     {"l", "show or close the newest lines of the log"},
+                                     {"z", "zoom the curves: last half, last tenth, all steps"},
+                                     {"?", "show or close this page"},
                                      {"Ctrl-Z", "stop this screen; 'fg' brings it back"}};
   std::vector<ScreenLine> lines = {ScreenLine("Keys", Color::kBold)};
   for (const KeyHelp& key : keys) {
@@ -303,8 +303,7 @@ std::vector<ScreenLine> HelpPage(const v1::Run& run, const TextStyle& style) {
   const std::vector<std::string> words = {
       "",
       "throughput, MFU and phases are means over about the last ten minutes of training. MFU is "
-      "the "
-      "part of the machine's peak that the model's arithmetic uses.",
+      "the share of the machine's peak FLOPs that the model uses.",
       "",
       fmt::format(
           "More of the run: gpctl status {0}, gpctl events {0}, gpctl metrics {0}, gpctl why {0}",

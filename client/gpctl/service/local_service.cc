@@ -105,7 +105,8 @@ StatusOr<bool> ServiceRuns(const ServiceDirectory& directory) {
   const auto self = daemon::LockHolder::Self(SystemClock());
   if (!holder->IsOnAnotherHost(self)) return true;
   return Unavailable(
-      "the service in {} belongs to {}, and its socket does not reach this place; run gpctl there, "
+      "the service in {} belongs to {}, and its socket cannot be reached from here; run gpctl "
+      "there, "
       "or log "
       "in to what it serves with --listen: 'gpctl login HOST:PORT'",
       directory.root(), holder->Description(self));

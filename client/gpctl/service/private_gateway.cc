@@ -85,7 +85,7 @@ Status PrivateGateway::AwaitAddress(client::Interruption& interruption) {
       address_ = json.value("address", "");
       return OkStatus();
     }
-    if (HasEnded()) return Internal("gp-gateway ended at its start{}", LastWords());
+    if (HasEnded()) return Internal("gp-gateway exited at startup{}", LastWords());
     if (interruption.WaitFor(kGatewayPoll)) return Cancelled("interrupted");
   }
   return DeadlineExceeded("gp-gateway runs but does not serve after {} s{}",

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kRunsMax = 1000;
 
-// The step in "step-00000250-e3-<incarnation>"; -1 if the name is none of that epoch.
+// The step in "step-00000250-e3-<incarnation>"; -1 if the name is not of that epoch.
 int64_t StepIn(const std::string& name, uint64_t epoch) {
   long long step = 0;
   unsigned long long of = 0;
@@ -24,12 +24,12 @@ int64_t StepIn(const std::string& name, uint64_t epoch) {
 std::string SavedSentence(const StoppedRun& run) {
   const int64_t saved = SavedStep(run);
   if (saved < 0) {
-    return fmt::format("{} has no checkpoint and begins again; it was at step {}.", run.name,
+    return fmt::format("{} has no checkpoint and starts over; it was at step {}.", run.name,
                        WithThousands(run.step));
   }
   if (saved >= run.step) return fmt::format("{} saved step {}.", run.name, WithThousands(saved));
-  return fmt::format("{} goes on from step {}; it was at step {}, so it trains {} again.", run.name,
-                     WithThousands(saved), WithThousands(run.step),
+  return fmt::format("{} continues from step {}; it was at step {}, so it trains {} again.",
+                     run.name, WithThousands(saved), WithThousands(run.step),
                      CountedNoun(run.step - saved, "step"));
 }
 

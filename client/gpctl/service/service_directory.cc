@@ -142,11 +142,11 @@ Status ServiceDirectory::CloseToOthers() const {
   ASSIGN_OR_RETURN(const auto names, ListDirectory(root_));
   if (!names.empty() && !IsOurs()) {
     return FailedPrecondition(
-        "{} holds other things, and other users can read it; choose a directory of its own with "
+        "{} contains other files, and other users can read it; choose a directory of its own with "
         "--state-dir",
         root_);
   }
-  if (chmod(root_.c_str(), 0700) != 0) return ErrnoStatus(errno, "close to other users", root_);
+  if (chmod(root_.c_str(), 0700) != 0) return ErrnoStatus(errno, "restrict access to", root_);
   return OkStatus();
 }
 

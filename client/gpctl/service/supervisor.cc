@@ -99,7 +99,7 @@ Status Supervisor::Start() {
 }
 
 // Sets the storage root for this start: that of the options, otherwise that of the last start,
-// otherwise the one in the state directory. The coordinator refuses a storage that is not its own.
+// otherwise the one in the state directory. The coordinator refuses storage that is not its own.
 void Supervisor::ChooseStorage(bool has_runs) {
   if (has_runs && record_.storage_root.empty()) record_.storage_root = directory_.Storage();
   if (!options_.storage_root.empty()) record_.storage_root = options_.storage_root;
@@ -272,7 +272,7 @@ ProcessIdentity& Supervisor::Recorded(const Daemon& daemon) {
 }
 
 Status Supervisor::DiedAtStart(const Daemon& daemon) const {
-  return Internal("{} ended at its start:\n{}\nIts log: {}", BaseNameOf(daemon.program),
+  return Internal("{} exited at startup:\n{}\nIts log: {}", BaseNameOf(daemon.program),
                   LastWords(directory_.Log(daemon.name), daemon.log_begin),
                   directory_.Log(daemon.name));
 }

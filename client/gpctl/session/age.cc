@@ -7,7 +7,7 @@
 
 namespace gp::gpctl {
 
-// Each answer of the coordinator carries its clock, so it is asked something first.
+// Make a call first: the coordinator's answers carry the time of its clock.
 StatusOr<double> TimeAgo(const std::string& age, Session& session) {
   const auto duration = ParseDuration(age);
   if (!duration.ok()) return WithContext(duration.status(), "--since " + age);

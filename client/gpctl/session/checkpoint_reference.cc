@@ -116,7 +116,7 @@ StatusOr<v1::Checkpoint> FindCheckpoint(const CheckpointReference& reference, Se
     if (!reference.step || held.step() != *reference.step) continue;
     if (among == Among::kSealedAndQuarantined) return held;
     const std::string verify = fmt::format("ckpt verify {}@{}", run.run_id(), held.step());
-    return NotFound("step {} of run {} is in quarantine: {}; '{}' brings it back if it is whole",
+    return NotFound("step {} of run {} is in quarantine: {}; '{}' brings it back if it is intact",
                     held.step(), run.name(), held.quarantine_reason(), session.Hint(verify));
   }
   if (response.checkpoints().empty()) return NoCheckpoint(run, *client, session);

@@ -9,7 +9,7 @@ namespace {
 constexpr int kRunsMax = 500;
 // A sparkline shows about this many of the newest steps.
 constexpr int64_t kHistorySteps = 600;
-// Histories that are read between two questions, so that a long list does not hold up the screen.
+// Loss histories read per poll, limited so that a long list does not delay the screen.
 constexpr size_t kHistoriesMax = 8;
 
 constexpr std::chrono::seconds kOutageMax{60};

@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kParentFileBytesMax = 1 << 20;
 
-// A leg in the answer of Get; null if the coordinator is too old to tell.
+// A leg in the answer of Get; null if the coordinator is too old to send it.
 const v1::Leg* FindLeg(const v1::Run& run, int number) {
   for (const v1::Leg& leg : run.legs()) {
     if (leg.number() == number) return &leg;
@@ -63,7 +63,7 @@ StatusOr<std::optional<ForkSource>> FindKnown(const std::string& run_id,
   }
   for (const v1::Checkpoint& held : all.quarantined()) {
     if (held.directory() != directory) continue;
-    return NotFound("{} is in quarantine: {}; '{}' brings it back if it is whole", directory,
+    return NotFound("{} is in quarantine: {}; '{}' brings it back if it is intact", directory,
                     held.quarantine_reason(),
                     session.Hint(fmt::format("ckpt verify {}@{}", run->run_id(), held.step())));
   }

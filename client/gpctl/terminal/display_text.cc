@@ -105,7 +105,7 @@ std::string CutMiddleToWidth(std::string_view text, int columns, bool utf8) {
 std::string Wrapped(std::string_view text, int columns, int indent) {
   std::string out;
   int room = columns;
-  // No break before this in the first line: a label is not torn from its text.
+  // The first line is not broken before this column, so that a label stays with its text.
   size_t first = static_cast<size_t>(indent);
   while (columns > 0 && DisplayWidth(text) > room && room > 0) {
     const size_t fits = PrefixThatFits(text, room);

@@ -27,7 +27,7 @@ Status CheckWritten(const std::string& what, const std::string& text, size_t byt
   if (text.size() > bytes_max) {
     return InvalidArgument("{} has {} bytes; at most {} are kept", what, text.size(), bytes_max);
   }
-  if (!IsUtf8(text)) return InvalidArgument("{} is not text in UTF-8", what);
+  if (!IsUtf8(text)) return InvalidArgument("{} is not UTF-8", what);
   if (!HasControls(text, lines)) return OkStatus();
   return InvalidArgument("{} has control characters ('{}'); leave them out", what, Excerpt(text));
 }

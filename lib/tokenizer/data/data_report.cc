@@ -176,9 +176,9 @@ Status WarnOfZeros(const formats::TokenShard& shard, const std::string& key, int
   if (zeros < kManyTokens && (zeros < kTokensMin || zeros * kShare < shard.size())) {
     return OkStatus();
   }
-  report.warnings.push_back(
-      fmt::format("{}: {} ends with at least {} tokens that are 0, like a download that stopped",
-                  key, shard.path(), zeros));
+  report.warnings.push_back(fmt::format(
+      "{}: {} ends with at least {} tokens that are 0, as after an interrupted download", key,
+      shard.path(), zeros));
   return OkStatus();
 }
 

@@ -47,7 +47,7 @@ std::vector<std::string> SpelledEndWarnings(const formats::SpelledEnds& ends,
   std::vector<std::string> warnings;
   for (const formats::SpelledEnd& end : ends) {
     warnings.push_back(fmt::format(
-        "{} spells {} {}, which the model learns as ordinary text; data.split_on: '{}' ends "
+        "{} contains {} {}, which the model learns as ordinary text; data.split_on: '{}' ends "
         "documents there",
         key, end.text, end.count == 1 ? "once" : fmt::format("{} times", end.count), end.text));
   }

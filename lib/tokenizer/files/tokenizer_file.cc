@@ -68,8 +68,8 @@ StatusOr<BytePairVocabulary> ReadTiktoken(const std::string& path) {
   return vocabulary;
 }
 
-// The prefix that the file name of `path` has before its usual name; the files beside it have the
-// same prefix.
+// The prefix before the usual part of the file name, as in "small-vocab.json"; the files beside it
+// have the same prefix.
 std::optional<std::string> FindStem(const std::string& path) {
   if (path.ends_with(kTokenizerJson)) return StemOf(path, kTokenizerJson);
   for (const FilePair& names : kPairs) {

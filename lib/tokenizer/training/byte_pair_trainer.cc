@@ -173,7 +173,7 @@ class Trainer {
   }
 
   // The index of the most frequent pair. A pair that has become less frequent since it was proposed
-  // is proposed again with its present count.
+  // is proposed again with its current count.
   std::optional<size_t> TakeBest() {
     while (!proposals_.empty()) {
       const Proposal best = proposals_.front();

@@ -359,7 +359,7 @@ TEST_F(CommandTest, CtrlCDetachesFromAFollowedStream) {
   gpctl_.interrupt_when_out_contains = "hello";
   const Outcome outcome = Run({"logs", "a", "-f"});
   EXPECT_EQ(outcome.code, 130);
-  EXPECT_THAT(outcome.err, HasSubstr("Detached. a keeps going"));
+  EXPECT_THAT(outcome.err, HasSubstr("Detached. a continues"));
 }
 
 TEST_F(CommandTest, CancelTellsTheNewStateAndAConflict) {
@@ -465,7 +465,7 @@ TEST(Gpctl, MistypedCommandsAndFlagsGetAProposal) {
 
 TEST(Gpctl, HelpCoversCommandsAndTopics) {
   GpctlRunner gpctl;
-  EXPECT_THAT(gpctl.Run({}).out, HasSubstr("Show runs: what runs, then what waits"));
+  EXPECT_THAT(gpctl.Run({}).out, HasSubstr("Show runs: running ones, then waiting ones"));
   EXPECT_EQ(gpctl.Run({"--help"}).out, gpctl.Run({"help"}).out);
   EXPECT_THAT(gpctl.Run({"help", "list"}).out, HasSubstr("gpctl list"));
   EXPECT_THAT(gpctl.Run({"help", "ckpt", "show"}).out, HasSubstr("gpctl ckpt show"));

@@ -44,7 +44,7 @@ def expect_screen(environment):
     child.expect("leave")
     child.expect(r"step [\d,]+/10,000,000")  # a second drawing
     child.sendintr()
-    child.expect("Detached. live keeps going.")
+    child.expect("Detached. live continues.")
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == 130, child.exitstatus

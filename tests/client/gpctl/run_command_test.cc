@@ -150,7 +150,7 @@ TEST_F(RunCommandTest, ValidateShowsThePlan) {
       Run({"validate", "run.yaml", "--set", "data.text=in.txt", "--set", "budget.steps=20"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("20 steps"));
-  EXPECT_THAT(outcome.out, HasSubstr("tokens a step"));
+  EXPECT_THAT(outcome.out, HasSubstr("tokens per step"));
 }
 
 // Before, 'validate' accepted such files, and 'submit' failed with an error message of protobuf.
@@ -309,7 +309,7 @@ TEST_F(RunCommandTest, InitTakesAFolderOrAPatternThatTrains) {
   EXPECT_THAT(
       Run({"init", "--text", "books"}).err,
       HasSubstr("note: 1 folder and 1 other file in " + home + "/books are left out; --text '" +
-                home + "/books/**/*.txt' takes the files in its folders, too"));
+                home + "/books/**/*.txt' also reads the files in its folders"));
   EXPECT_THAT(Run({"init", "--text", "none/*.txt"}).err, HasSubstr("no file matches"));
 }
 
@@ -615,7 +615,7 @@ TEST_F(RunCommandTest, CtrlCDetachesFromWatch) {
   gpctl_.interrupt_when_out_contains = "a running";
   const Outcome outcome = Run({"watch", "a"});
   EXPECT_EQ(outcome.code, 130);
-  EXPECT_THAT(outcome.err, HasSubstr("Detached. a keeps going"));
+  EXPECT_THAT(outcome.err, HasSubstr("Detached. a continues"));
 }
 
 TEST_F(RunCommandTest, WatchAsJsonIsAStreamOfRuns) {
@@ -728,7 +728,7 @@ TEST_F(RunCommandTest, TheDoctorOverfitsOneBatchAndGivesAVerdict) {
   const Outcome good = Run({"doctor", "--overfit", file, "--set", "optimizer.lr=1e-3"});
   EXPECT_EQ(good.code, 0) << good.err;
   EXPECT_THAT(good.out, HasSubstr("step   10   loss 2.5000"));
-  EXPECT_THAT(good.out, HasSubstr("ok: 800k parameters learned one batch of 512 tokens"));
+  EXPECT_THAT(good.out, HasSubstr("ok: 800k parameters overfit one batch of 512 tokens"));
   std::istringstream lines(Run({"doctor", "--overfit", file, "-o", "json"}).out);
   std::string first, last;
   std::getline(lines, first);

@@ -98,7 +98,7 @@ TEST_F(PrepareLegTest, WhatDecidesTheTrainingIsRefusedWithTheWayToForkIt) {
   }
   v1::ContinueRequest budget;
   budget.add_overrides("budget.steps=500");
-  EXPECT_EQ(Refusal(budget), "budget.steps: say how far the run goes with steps or tokens");
+  EXPECT_EQ(Refusal(budget), "budget.steps: say how long to train, with steps or tokens");
 }
 
 TEST_F(PrepareLegTest, ARunWithoutStepsLeftIsToldHowToGetMore) {

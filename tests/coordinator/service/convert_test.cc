@@ -408,7 +408,7 @@ TEST(Convert, EveryKindOfEventIsDescribed) {
           "checkpoint of step 20 sealed, the final one", "checkpoint of step 10 retired",
           "step 11: the loss is far from ln V", "killed", "it fits", "damaged",
           "the coordinator read it", "it fits", "every rank is ready", "killed", "it fits",
-          "damaged", "the coordinator found it so",
+          "damaged", "the coordinator found it damaged",
           "checkpoint of step 20 is intact and back in the catalogue", "it fits", "rank 1: stopped",
           "it fits", "every rank is ready",
           "node a is drained (new kernel); the ranks save their last step and leave",

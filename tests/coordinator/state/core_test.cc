@@ -135,7 +135,7 @@ TEST(ResolveRun, WithinTheNamespacesThatOneSees) {
             "several namespaces have a run 'tiny'; name one with its namespace or by its id: "
             "default/tiny is abc4, other/tiny is abb3, research/tiny is aab2");
   EXPECT_EQ(Message(ResolveRun(cluster, "ab", SeesAll).status()),
-            "'ab' fits 2 runs: other/abb3, default/abc4; give more characters");
+            "'ab' matches 2 runs: other/abb3, default/abc4; give more characters");
   EXPECT_EQ((*ResolveRun(cluster, "default/tiny", SeesAll))->id, RunId("abc4"));
   EXPECT_EQ((*ResolveRun(cluster, "other/ab", SeesAll))->id, RunId("abb3"));
 }

@@ -102,7 +102,7 @@ TEST(InitialModelRefusal, SaysWhyACheckpointOfAKnownRunIsNoLongerThere) {
   cluster.Set(parent);
   EXPECT_EQ(InitialModelRefusal(cluster, kParent),
             "the checkpoint of step 250 of run base is in quarantine: a digest differs; gpctl ckpt "
-            "verify parent0001@250 brings it back if it is whole");
+            "verify parent0001@250 brings it back if it is intact");
 }
 
 }  // namespace

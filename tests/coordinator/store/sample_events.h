@@ -108,7 +108,7 @@ inline std::vector<Event> OneOfEachKind() {
       event(RankFailed{4, 0, ExitCause::kOutOfMemory, "killed", true, At(99)}),
       event(resumed(5)),
       event(damaged(5)),
-      event(CheckpointDamaged{20, "the coordinator found it so"}),
+      event(CheckpointDamaged{20, "the coordinator found it damaged"}),
       event(CheckpointRestored{20}),
       event(resumed(6)),
       event(RunRequeued{6, "rank 1: stopped"}),

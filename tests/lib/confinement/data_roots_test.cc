@@ -122,7 +122,7 @@ TEST_F(DataRootsTest, ARootMayItselfBeALink) {
 
 TEST_F(DataRootsTest, NoRootsAllowNothing) {
   EXPECT_THAT(Message(DataRoots({}).Check(At("data/text.txt"))),
-              HasSubstr("any data root of this node (this run may read no files)"));
+              HasSubstr("any data root of this node (this run may not read any files)"));
   EXPECT_FALSE(DataRoots({At("missing")}).Check(At("data/text.txt")).ok());
 }
 

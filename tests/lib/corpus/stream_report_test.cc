@@ -50,7 +50,7 @@ TEST_F(StreamReportTest, EndsThatTheTextSpellsAreSaid) {
   const auto report = InspectStream(spec);
   ASSERT_TRUE(report.ok()) << report.status();
   ASSERT_EQ(report->warnings.size(), 1u);
-  EXPECT_THAT(report->warnings[0], HasSubstr("data.stream spells <|endoftext|> once"));
+  EXPECT_THAT(report->warnings[0], HasSubstr("data.stream contains <|endoftext|> once"));
   spec.data.split_on = "<|endoftext|>";
   EXPECT_EQ(InspectStream(spec)->train_tokens, 4);
   EXPECT_TRUE(InspectStream(spec)->warnings.empty());

@@ -161,7 +161,7 @@ TEST_F(AnyDaemon, WhatItsSettingsNameAndIsMissingHasTheExitCodeOfThat) {
 
 TEST_F(AnyDaemon, CheckConfigReadsAllSourcesAndDoesNotRun) {
   EXPECT_EQ(Run({"--state-dir", "/s", "--check-config"}), 0);
-  EXPECT_EQ(out_, "settings are good\n");
+  EXPECT_EQ(out_, "settings are valid\n");
   EXPECT_EQ(Run({"--check-config"}, {"GP_EXAMPLE_STATE_DIR=/s", "GP_EXAMPLE_NODE_SLOTS=x"}), 2);
   EXPECT_EQ(runs_, 0);
 }

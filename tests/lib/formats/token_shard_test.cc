@@ -191,8 +191,9 @@ TEST_F(TokenShardTest, WhatComesAfterTokensIsLookedAt) {
   EXPECT_THAT(ErrorOf(tokens + LittleEndian(many, 4)),
               HasSubstr("begins like tokens, but near byte "));
   EXPECT_THAT(ErrorOf(tokens + std::string(200'000, '\0') + tokens), HasSubstr("zero bytes"));
-  EXPECT_THAT(ErrorOf(tokens + std::string(40'000, '\0')),
-              HasSubstr("ends with at least 40000 bytes of value 0, like a download that stopped"));
+  EXPECT_THAT(
+      ErrorOf(tokens + std::string(40'000, '\0')),
+      HasSubstr("ends with at least 40000 bytes of value 0, as after an interrupted download"));
   EXPECT_TRUE(Open(tokens + std::string(4'000, '\0')).ok()) << "a padded text";
   const std::string path = directory_.File("shard");
   std::ofstream(path, std::ios::binary) << tokens + text;

@@ -104,7 +104,7 @@ TEST(ParentState, WithoutAStateNothingIsKept) {
   EXPECT_THAT(problems,
               HasSubstr("run.yaml:4:17: init_optimizer: keep takes over the optimizer's state, and "
                         "what init_from names holds weights only: it is a Hugging Face directory"));
-  EXPECT_THAT(problems, HasSubstr("run.yaml:5:12: init_data: keep takes over the place in the"));
+  EXPECT_THAT(problems, HasSubstr("run.yaml:5:12: init_data: keep takes over the position in the"));
   EXPECT_THAT(problems, HasSubstr("name a checkpoint of a run, or set init_optimizer: reset"));
 }
 
@@ -139,10 +139,11 @@ TEST(ParentState, AnotherBatchGoesOnAfterWholeMicroBatches) {
   ParentState ordered = Parent();
   ordered.order = "sequential";
   EXPECT_THAT(ProblemsOf({"data.order=sequential", "batch.total_tokens=128"}, ordered), IsEmpty());
-  EXPECT_THAT(ProblemsOf({"data.order=sequential", "batch.micro_batch=7"}, ordered),
-              HasSubstr("goes on after the 9,600 tokens that the checkpoint in init_from has used, "
-                        "and these are not a multiple of 1 logical shard x 7 sequences x 16 tokens "
-                        "= 112"));
+  EXPECT_THAT(
+      ProblemsOf({"data.order=sequential", "batch.micro_batch=7"}, ordered),
+      HasSubstr("continues after the 9,600 tokens that the checkpoint in init_from has used, "
+                "and these are not a multiple of 1 logical shard x 7 sequences x 16 tokens "
+                "= 112"));
   EXPECT_THAT(ProblemsOf({"data.order=sequential"}),
               HasSubstr("data.order is sequential, the checkpoint in init_from was trained with "
                         "random"));

@@ -209,7 +209,7 @@ TEST(RunFile, AnOverrideInAnotherEncodingIsRefused) {
     const auto problems = Problems(kGood, {entry});
     ASSERT_EQ(problems.size(), 1u) << RenderProblems(problems);
     EXPECT_EQ(problems[0].source, "--set");
-    EXPECT_THAT(problems[0].message, HasSubstr("is not text in UTF-8"));
+    EXPECT_THAT(problems[0].message, HasSubstr("is not UTF-8"));
   }
   EXPECT_EQ(Load(kGood, {"labels.a=café"}).labels.at("a"), "café");
 }

@@ -73,7 +73,7 @@ TEST_F(CheckpointReaderTest, VerifyNamesWhatIsWrongThoughEveryDigestMatches) {
   EXPECT_THAT(verify(2), HasSubstr("optimizer.safetensors: tensor 'exp_avg_sq.wte.weight'"));
   second_[3] = 0;
   identity_.tokenizer = "{";
-  EXPECT_THAT(verify(3), HasSubstr("tokenizer.json describes no tokenizer"));
+  EXPECT_THAT(verify(3), HasSubstr("tokenizer.json does not describe a tokenizer"));
   identity_.tokenizer = R"({"kind":"bytes"})";
   const std::string path = JoinPath(Save(4).directory, "manifest.json");
   auto manifest = *formats::ReadManifest(LocalStorage(), DirectoryOf(path));

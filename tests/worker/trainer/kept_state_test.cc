@@ -1,4 +1,4 @@
-// A run that takes over the optimizer's state and the place in the data of another run's
+// A run that takes over the optimizer's state and the position in the data of another run's
 // checkpoint, as gp-trainer processes.
 #include "worker/trainer/kept_state.h"
 

@@ -51,8 +51,8 @@ struct NvmlFunctions {
   NvmlReturn (*device_temperature)(NvmlDevice, int, unsigned int*);  // sensor 0: the chip; celsius
   NvmlReturn (*device_power)(NvmlDevice, unsigned int*);             // milliwatts
   NvmlReturn (*device_energy)(NvmlDevice,
-                              unsigned long long*);  // millijoules since the driver's load
-  // Error type 1: uncorrected; counter type 0: since the driver's load.
+                              unsigned long long*);  // millijoules since the driver was loaded
+  // Error type 1: uncorrected; counter type 0: since the driver was loaded.
   NvmlReturn (*device_ecc_errors)(NvmlDevice, int, int, unsigned long long*);
   NvmlReturn (*device_mig_mode)(NvmlDevice, unsigned int*, unsigned int*);
   NvmlReturn (*device_mig_count_max)(NvmlDevice, unsigned int*);

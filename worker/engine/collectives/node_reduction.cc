@@ -116,7 +116,7 @@ void NodeReduction::Meet(Wire& wire, Operation operation, size_t count) {
   wire.Run(lanes, "all-reduce", /*watch_others=*/true, [] {});
 }
 
-// Computes this rank's part of the node's sums. If the node holds the whole tree, this is the
+// Computes this rank's part of the node's sums. If the node has all ranks of the run, this is the
 // result.
 void NodeReduction::SumWithin(const Views& views, size_t count) const {
   const ElementRange part = PartOf(count, plan_.place, plan_.mates.size());

@@ -167,7 +167,7 @@ class Gpt2 final : public LanguageModel {
   int64_t sequences_ = 0;
   int64_t length_ = 0;
   Dropout dropout_;
-  double* loss_ = nullptr;  // the present forward pass adds its loss to it
+  double* loss_ = nullptr;  // the current forward pass adds its loss to it
   const float* loss_scale_ = nullptr;
   BackwardTarget target_;
   std::optional<BackwardTarget> expected_;  // set by ExpectBackward, used by the next Forward

@@ -95,8 +95,8 @@ void Gpt2Decoder::Check(std::span<const SlotTokens> added, std::span<float> logi
   int64_t logit_rows = 0;
   for (const SlotTokens& entry : added) {
     Require(entry.slot >= 0 && entry.slot < slots() && !seen[static_cast<size_t>(entry.slot)],
-            "slot " + std::to_string(entry.slot) + " is named twice or beyond the " +
-                std::to_string(slots()) + " there are");
+            "slot " + std::to_string(entry.slot) + " occurs twice or is not one of the " +
+                std::to_string(slots()) + " slots");
     seen[static_cast<size_t>(entry.slot)] = true;
     CheckEntry(entry);
     logit_rows += entry.logit_rows();

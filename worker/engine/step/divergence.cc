@@ -48,7 +48,7 @@ std::optional<std::string> Divergence::Judge(const Judged& judged, int64_t step)
   const std::string reference =
       worse_than_guess
           ? fmt::format("ln({}) = {:.4g}, that of a uniform guess", vocabulary_, uniform_)
-          : fmt::format("{:.4g}, the lowest it was", best);
+          : fmt::format("{:.4g}, its lowest value", best);
   return fmt::format(
       "diverged: the {} {:.4g} at step {} is far above {}; lower optimizer.lr, or set "
       "optimizer.grad_clip",

@@ -44,7 +44,7 @@ class StepScalars {
   std::span<double> read_;  // the square of the norm, the losses; memory of the host
   double* values_;          // the same, in backend memory
   float* loss_scale_;       // followed by the gradient factor
-  float scale_ = 0;         // the present value of *loss_scale_
+  float scale_ = 0;         // the current value of *loss_scale_
 };
 
 }  // namespace gp::engine

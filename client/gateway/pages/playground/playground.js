@@ -49,7 +49,7 @@ function showLearning(group) {
   $("#learn-hint").textContent = count < 3
     ? `This run has kept ${count || "no"} checkpoint${count === 1 ? "" : "s"} by step. ` +
       "More are kept with checkpoint.every and checkpoint.keep_every in its run file."
-    : "The same prompt and the same seed at several moments of one training.";
+    : "Compares the same prompt and seed at several steps of one run.";
 }
 
 function showMode() {

@@ -14,7 +14,7 @@ const SLIDERS = [
   {name: "min_p", label: "Min-p", min: 0, max: 1, step: 0.01, value: 0,
     help: "Only tokens at least this likely, relative to the likeliest"},
   {name: "presence_penalty", label: "Presence penalty", min: -2, max: 2, step: 0.1, value: 0,
-    help: "Above 0: tokens that occurred become less likely"},
+    help: "Above 0: tokens that already occurred become less likely"},
   {name: "frequency_penalty", label: "Frequency penalty", min: -2, max: 2, step: 0.1, value: 0,
     help: "Above 0: the more often a token occurred, the less likely it becomes"},
 ];

@@ -6,7 +6,7 @@ const PICTURE_FONT = "13px system-ui, sans-serif";
 const LEGEND_LINE_PIXELS = 22;
 const PNG_SCALE = 2;
 
-// A range to divide by, also for a run of one point.
+// A range of non-zero width, also for a run of one point.
 const widened = ([low, high]) => low < high ? [low, high] : [low - 0.5, high + 0.5];
 
 class ChartPicture {
@@ -53,7 +53,7 @@ class ChartPicture {
     return bottom - (scale(y) - scale(this.y[0])) / (scale(this.y[1]) - scale(this.y[0])) * (bottom - top);
   }
 
-  // The words under the title: what the reader must know to read the curves.
+  // The text under the title: what the reader must know to read the curves.
   note() {
     const {description} = this.chart;
     const {smoothing, window} = this.group;

@@ -29,7 +29,7 @@ const READOUT_RUNS_MAX = 6;  // with more runs, a chart shows the values of the 
 const PLAIN_GAP = 12;     // pixels at the right of a chart without names
 const AXIS_HEIGHT = 28;  // pixels below a chart's area
 const DOTS = [2, 3];
-const END_FONT = "12px system-ui, sans-serif";  // as of .layer in the style sheet
+const END_FONT = "12px system-ui, sans-serif";  // equal to .layer's in the style sheet
 const CURVE_LOOKS = {
   raw: {strokeWidth: 1, highlightCircleSize: 0},
   main: {strokeWidth: 2, highlightCircleSize: 3.5},

@@ -4,7 +4,7 @@
 const GAP_PIXELS = 12;  // marks of one curve that are closer than this are joined
 const GAP_SIZE = 3.5;   // half the width of a mark
 
-// The marks of the curves' gaps: [{run, x, value}], x in pixels. `rows` as of chartRows.
+// The marks of the curves' gaps: [{run, x, value}], x in pixels. `rows` come from chartRows.
 function placedGaps(curves, rows, toX, left, right) {
   const placed = [];
   for (const {run, kind, gaps} of curves) {

@@ -19,7 +19,7 @@ function spreadEnds(places, top, bottom) {
   return spread;
 }
 
-// The last point of each run's main curve that is not right of `to`: [{run, x, y}]. `rows` as of chartRows.
+// The last point of each run's main curve that is not right of `to`: [{run, x, y}]. `rows` come from chartRows.
 function curveEnds(curves, rows, [from, to]) {
   const ends = [];
   curves.forEach(({run, kind}, i) => {

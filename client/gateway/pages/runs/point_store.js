@@ -2,7 +2,7 @@
 // The points of the runs that are shown, decimated by the server: one set for the whole run and, while the charts are
 // zoomed, one for the window. New points of a live run are added at the end.
 
-// About as many points of all runs together are drawn at most, so that many runs stay fluid, too.
+// At most about this many points are drawn for all runs together, so that the page stays responsive with many runs.
 const DRAWN_POINTS_MAX = 6000;
 
 const NOT_FINITE = {nan: NaN, inf: Infinity, "-inf": -Infinity};

@@ -175,7 +175,7 @@ function showSamples(samples, otherRun) {
   if (samples.length > 0) return showSample(sampleView.follow ? samples.length - 1 : sampleView.index);
   setText($("#sample-step"), "");
   $("#sample-text").replaceChildren("No samples. ", node("code", {}, "sample.every"),
-    " in the run file lets the run write some text every so many steps.");
+    " in the run file makes the run generate a sample every N steps.");
 }
 
 function startSamples() {

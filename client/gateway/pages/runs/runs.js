@@ -122,11 +122,11 @@ function showPage() {
 
 // Why the page is not up to date: the gateway refuses the event stream, or does not reach the coordinator. Empty if it is.
 function bannerText({coordinator, refusal}) {
-  if (refusal) return `The gateway does not keep this page up to date: ${refusal.message}. The page tries again by itself.`;
+  if (refusal) return `The gateway refuses to update this page: ${refusal.message}. The page retries automatically.`;
   if (!coordinator || coordinator.connected) return "";
   const why = coordinator.message ? ` (${coordinator.message})` : "";
   return `The coordinator at ${coordinator.address} does not answer${why}. ` +
-    "What you see is what the gateway last knew; checkpoints can still be used.";
+    "This page shows the last known state; checkpoints can still be used.";
 }
 
 function showBanner() {
@@ -277,7 +277,7 @@ function showUnreachable(error) {
   $("#unreachable").hidden = false;
   setText($("#unreachable-title"), error?.title ??
     (error ? `The gateway refuses this page (${error.status})` : "The gateway does not answer"));
-  setText($("#unreachable-text"), error?.message ?? `No connection to ${location.origin}. This page tries again by itself.`);
+  setText($("#unreachable-text"), error?.message ?? `No connection to ${location.origin}. This page retries automatically.`);
   setText($("#unreachable-retry"), error?.title ? "Enter a key" : "Try again");
 }
 
@@ -465,7 +465,7 @@ async function overlayLineage() {
     const {runs} = await listRuns([], SORTED_COUNT);
     if (open.id !== view.open) return;
     const lineage = lineageOf(open, runs.some(({id}) => id === open.id) ? runs : [open, ...runs]);
-    if (lineage.length < 2) return toast(`No run was forked from ${open.name}, nor it from another`);
+    if (lineage.length < 2) return toast(`${open.name} is not a fork and has no forks`);
     know(lineage);
     overlayRuns([...view.overlays, ...lineage.map(({id}) => id)]);
   } catch (error) {

@@ -20,8 +20,8 @@ StatusOr<ExitCode> RunChat(const SampleOptions& options, Session& session) {
 }  // namespace
 
 void AddChatCommand(CommandSet& commands) {
-  const Command command =
-      commands.Add("chat", kModelGroup, "Write a text with a checkpoint in turns, in the terminal");
+  const Command command = commands.Add(
+      "chat", kModelGroup, "Take turns with a model in writing a text, in the terminal");
   auto options = std::make_shared<SampleOptions>();
   options->seed = std::random_device()();
   command.Option("REF", options->reference, "RUN, RUN@STEP, RUN@best, or a checkpoint's directory")

@@ -12,9 +12,9 @@ namespace {
 constexpr std::chrono::milliseconds kInputPoll{50};
 
 constexpr char kHelp[] = R"(Type the beginning of a text; the model continues it. Then:
-  Enter                lets it continue
+  Enter                continues the text
   text                 is added, and the model continues; end a line with \ to add another
-  Ctrl-C               stops the text in flight
+  Ctrl-C               stops generating
   /reset               begins a new text
   /text                shows the whole text
   /show                shows the settings

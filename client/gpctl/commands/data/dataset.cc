@@ -119,7 +119,7 @@ void AddDatasetVerbs(CommandSet& commands, Command data) {
   const Command inspect =
       commands.AddVerb(data, "inspect", "Show what prepared data or a token shard holds");
   auto inspected = std::make_shared<DatasetOptions>();
-  inspect.Option("PATH", inspected->path, "folder of dataset.json, or a shard of any form")
+  inspect.Option("PATH", inspected->path, "folder with dataset.json, or a shard in any format")
       .Path()
       .Required();
   inspect
@@ -128,9 +128,9 @@ void AddDatasetVerbs(CommandSet& commands, Command data) {
       .Path();
   commands.Bind(inspect, Interruptible(inspected, &Inspect));
   const Command verify =
-      commands.AddVerb(data, "verify", "Check every shard against dataset.json beside it");
+      commands.AddVerb(data, "verify", "Check every shard against the dataset.json in its folder");
   auto verified = std::make_shared<DatasetOptions>();
-  verify.Option("DIR", verified->path, "folder of dataset.json").Path().Required();
+  verify.Option("DIR", verified->path, "folder with dataset.json").Path().Required();
   commands.Bind(verify, Interruptible(verified, &Verify));
 }
 

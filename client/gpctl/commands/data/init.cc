@@ -74,12 +74,12 @@ std::string DataText(const InitOptions& options, const StartingData& data) {
       "  # val: [held-out.jsonl]  # the same for validation; without it there is no validation "
       "loss\n",
       files, kRelative);
-  if (data.by_content) out += "  format: jsonl  # the files' names do not say it\n";
+  if (data.by_content) out += "  format: jsonl  # the file names do not show it\n";
   // The tokenizer `chars` is made from the characters of the whole text, but a stream is read
   // during training.
   const bool chars =
       runspec::PresetText(options.preset).find("tokenizer: chars") != std::string_view::npos;
-  if (chars) out += "  tokenizer: bytes  # the preset's chars must see all of the text first\n";
+  if (chars) out += "  tokenizer: bytes  # the preset's 'chars' must read the whole text first\n";
   return out;
 }
 
@@ -215,7 +215,7 @@ Status ChooseTokenizerOfTokens(const InitOptions& options, StartingPoint& start,
   for (const std::string& name : names) {
     start.data.tokenizer = name;
     const auto resolved = Resolve(options, start);
-    GP_CHECK(resolved.spec, "a preset with other data is whole: {}", name);
+    GP_CHECK(resolved.spec, "a preset is complete with other data, too: {}", name);
     const DataCheck check = CheckData(*resolved.spec, "");
     problem = check.problem;
     if (!check.refused) break;
@@ -223,7 +223,7 @@ Status ChooseTokenizerOfTokens(const InitOptions& options, StartingPoint& start,
   if (!problem.empty()) return InvalidArgument("--text: {}", problem);
   if (!known) {
     console.Warn(
-        {fmt::format("data.tokenizer: {} is a guess, because it has all ids of the file; "
+        {fmt::format("data.tokenizer: {} is a guess: it has every id in the file; "
                      "name the tokenizer that made them",
                      start.data.tokenizer)});
   }
@@ -247,7 +247,8 @@ StatusOr<ExitCode> InitFromNanogpt(const InitOptions& options, Session& session)
   RETURN_IF_ERROR(formats::RefuseOtherText(options.nanogpt, *text, "a Python file"));
   ASSIGN_OR_RETURN(const NanogptRunFile made,
                    RunFileOfNanogpt({options.nanogpt, *text, options.overrides}, console));
-  console.err << fmt::format("{}: took {} of nanoGPT's keys.\n", options.nanogpt, made.settings);
+  console.err << fmt::format("{}: translated {} of nanoGPT's keys.\n", options.nanogpt,
+                             made.settings);
   for (const std::string& note : made.notes) console.err << "note: " << note << "\n";
   RETURN_IF_ERROR(CheckTranslated(options, made, console));
   RETURN_IF_ERROR(Write(options, made.text, made.can_train, session));

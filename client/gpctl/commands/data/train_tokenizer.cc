@@ -81,7 +81,7 @@ StatusOr<TrainedTokenizer> Train(const TrainTokenizerOptions& options, const Tel
   }
   ASSIGN_OR_RETURN(const std::vector<CountedPiece> pieces, counter.Take());
   if (pieces.empty()) {
-    return InvalidArgument("{} no text; name files that hold some",
+    return InvalidArgument("{} no text; name files that contain text",
                            sources.size() == 1
                                ? corpus::SourceName(sources.front()) + " holds"
                                : CountedNoun(std::ssize(sources), "file") + " hold");
@@ -189,7 +189,7 @@ void AddTrainTokenizerVerb(CommandSet& commands, Command data) {
   AddTextSourceFlags(command, options->text);
   command
       .Option("--vocab-size", options->vocabulary,
-              "ids in all: the 256 bytes, tokens that are learned, <|endoftext|>")
+              "size of the vocabulary: 256 bytes, learned tokens and <|endoftext|>")
       .Required()
       .Between(kVocabularyMin, kVocabularyMax);
   command.Option("--out", options->out, "directory for tokenizer.json and the files beside it")

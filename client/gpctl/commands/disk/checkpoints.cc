@@ -41,9 +41,9 @@ StatusOr<ExitCode> Pin(const std::string& text, bool pinned, Session& session) {
   session.console().PrintChange(
       session.json()
           ? OneLine(With("Checkpoint", CheckpointFields(now)))
-          : fmt::format("step {} of {} is {}\n", WithThousands(now.step()), reference.run,
-                        pinned ? "pinned: neither retention nor a prune removes it"
-                               : "not pinned any more"));
+          : fmt::format(
+                "step {} of {} is {}\n", WithThousands(now.step()), reference.run,
+                pinned ? "pinned: retention and prunes do not remove it" : "no longer pinned"));
   return ExitCode::kOk;
 }
 
@@ -163,7 +163,7 @@ void AddPinVerb(Command noun, CommandSet& commands, const std::string& name,
 }  // namespace
 
 void AddKeepingVerbs(Command noun, CommandSet& commands) {
-  AddPinVerb(noun, commands, "pin", "Keep a checkpoint from retention and prunes", true);
+  AddPinVerb(noun, commands, "pin", "Protect a checkpoint from retention and prunes", true);
   AddPinVerb(noun, commands, "unpin", "End that", false);
 
   const Command prune = commands.AddVerb(
@@ -182,7 +182,7 @@ void AddKeepingVerbs(Command noun, CommandSet& commands) {
   auto wanted = std::make_shared<GetOptions>();
   get.Option("REF", wanted->reference, "RUN@STEP, RUN@best, RUN for its latest, or a directory")
       .Required();
-  get.Option("DIR", wanted->directory, "directory to make").Path().Required();
+  get.Option("DIR", wanted->directory, "directory to create").Path().Required();
   commands.Bind(get, [wanted](Session& session) { return Get(*wanted, session); });
 }
 

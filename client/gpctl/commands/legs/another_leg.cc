@@ -19,7 +19,7 @@ std::string RunFileOf(const v1::Run& run) {
 std::string GoesOnText(const v1::Run& run, int64_t first_step, bool dry_run) {
   const int64_t target = run.progress().target_steps();
   const std::string until = target > 0 ? fmt::format(" to step {}", target) : std::string();
-  const std::string verb = dry_run ? "would go on" : "goes on";
+  const std::string verb = dry_run ? "would continue" : "continues";
   std::string text = fmt::format("{} ({}) {} from {}{}", run.name(), run.run_id(), verb,
                                  PlaceText(first_step), until);
   if (!run.leaving_for().empty()) return text + " as soon as its ranks have saved and left\n";

@@ -15,7 +15,7 @@ namespace gp::gpctl {
 // The help text of a RUN argument.
 inline constexpr char kRunArgument[] = "name, id, unique prefix of an id, or @last";
 
-// Sends the request and prints where the run goes on, up to which step, and its learning rate
+// Sends the request and prints where the run continues, up to which step, and its learning rate
 // there.
 StatusOr<ExitCode> BeginLeg(v1::ContinueRequest request, Session& session);
 

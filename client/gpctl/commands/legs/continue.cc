@@ -25,7 +25,7 @@ struct LegOptions {
 Status SetBudget(const LegOptions& options, v1::ContinueRequest& request) {
   if (options.steps.empty() == options.tokens.empty()) {
     return InvalidArgument(
-        "say how far the run goes: --steps 500 (the total), --steps +200, or "
+        "say how long to train: --steps 500 (the total), --steps +200, or "
         "--tokens likewise");
   }
   const bool steps = !options.steps.empty();
@@ -83,7 +83,7 @@ StatusOr<ExitCode> Restart(const LegOptions& options, Session& session) {
 StatusOr<ExitCode> Retry(const LegOptions& options, Session& session) {
   ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(options.run));
   if (run.state() != v1::RUN_STATE_FAILED) {
-    return FailedPrecondition("run {} is {}; only a failed run is tried again: {}", run.name(),
+    return FailedPrecondition("run {} is {}; only a failed run can be retried: {}", run.name(),
                               client::StateName(run.state()), session.Hint("resume " + run.name()));
   }
   ASSIGN_OR_RETURN(v1::ContinueRequest request, RequestOf(options, run, session));
@@ -103,19 +103,20 @@ void AddCommonFlags(const Command& command, LegOptions& options) {
       .Path()
       .OneValueEach();
   command.Option("--request-id", options.request_id,
-                 "a repeated call with the same id changes nothing more");
+                 "repeating the call with the same id changes nothing");
   command.Switch("--dry-run", options.dry_run, "show what would happen, change nothing");
 }
 
 }  // namespace
 
 void AddContinueCommands(CommandSet& commands) {
-  const Command extend = commands.Add(
-      "extend", kRunGroup, "Train a run further, also one that has ended; its schedule stays");
+  const Command extend =
+      commands.Add("extend", kRunGroup,
+                   "Train a run for more steps, also after it has ended; its schedule stays");
   auto options = std::make_shared<LegOptions>();
   AddCommonFlags(extend, *options);
-  extend.Option("--steps", options->steps, "the run's steps in all, or +N to add N steps");
-  extend.Option("--tokens", options->tokens, "the run's tokens in all, or +N to add N tokens");
+  extend.Option("--steps", options->steps, "the run's total steps, or +N to add N steps");
+  extend.Option("--tokens", options->tokens, "the run's total tokens, or +N to add N tokens");
   commands.Bind(extend, [options](Session& session) { return Extend(*options, session); });
 
   const Command restart =

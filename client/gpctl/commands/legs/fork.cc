@@ -59,7 +59,7 @@ StatusOr<std::string> FreeForkName(const ForkSource& source, const std::string& 
   v1::ListRequest request;
   request.set_include_finished(true);
   request.set_namespace_(session.NamespaceOfRuns());
-  // A number at its end may cut a long name short.
+  // A long name may be cut to make room for the number at its end.
   request.set_search(wanted.substr(0, wanted.size() - std::string_view("fork").size()));
   request.set_limit(kListedRunsMax);
   ASSIGN_OR_RETURN(const v1::ListResponse listed, client->List(request));
@@ -180,10 +180,9 @@ void AddForkCommand(CommandSet& commands) {
       .OneValueEach();
   command.Option("--name", options->name, "name of the new run (default: the parent's, with -fork)")
       .NotEmpty();
-  command.Option("--steps", request.steps,
-                 "its last step, or +N for N steps from the checkpoint on");
+  command.Option("--steps", request.steps, "its last step, or +N for N steps after the checkpoint");
   command.Option("--tokens", request.tokens,
-                 "its tokens with the parent's, or +N for N tokens from the checkpoint on");
+                 "its total tokens, with the parent's, or +N for N tokens after the checkpoint");
   command.Switch("--reset-optimizer", request.reset_optimizer, "begin with a new optimizer state");
   command.Switch("--reset-data", request.reset_data,
                  "begin at the start of the data, with step 0 and the start of the schedule");
@@ -191,7 +190,7 @@ void AddForkCommand(CommandSet& commands) {
                  "a repeated fork with the same id gives the same run");
   command.Switch("-d,--detach", options->detach, "return at once (default)");
   command.Switch("--wait", options->wait,
-                 "stay until it ends; exit code 7 when it failed, 8 when cancelled");
+                 "wait until it ends; exit code 7 if it failed, 8 if it was cancelled");
   command.Switch("--dry-run", options->dry_run,
                  "check here and at the server, show what would happen, submit nothing");
   commands.Bind(command, [options](Session& session) { return Fork(*options, session); });

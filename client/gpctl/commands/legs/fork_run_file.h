@@ -16,7 +16,7 @@ namespace gp::gpctl {
 struct ForkRequest {
   std::vector<std::string> overrides;  // of --set
   std::string name;
-  std::string steps;   // the total, or +N from the checkpoint on; empty: the parent's budget
+  std::string steps;   // the total, or +N after the checkpoint; empty: the parent's budget
   std::string tokens;  // the same
   bool reset_optimizer = false;
   bool reset_data = false;
@@ -24,18 +24,18 @@ struct ForkRequest {
 
 struct ForkRunFile {
   RunFileText file;                    // the parent's run file
-  std::vector<std::string> overrides;  // the user's, and what makes it a fork
+  std::vector<std::string> overrides;  // the user's overrides, and those that make the run a fork
   runspec::RunSpec parent;
-  runspec::RunSpec spec;         // the fork's, without what its model decides
+  runspec::RunSpec spec;  // the fork's run file, before the checkpoint's model sets its shape
   runspec::TrainingStart start;  // where its counters begin
   std::vector<client::KeyDifference> changes;
-  std::string why_data_reset;  // "data.text changes"; empty: the place in the data is kept
+  std::string why_data_reset;  // "data.text changes"; empty: the position in the data is kept
 };
 
-// A change of the data or the seed resets the place in the data. A new budget keeps the end of the
-// parent's schedule unless an override sets its decay. InvalidArgument: every problem of the run
-// file; a change of the model or the tokenizer; no steps are left (`command`, such as "gpctl fork",
-// begins the command that gives more).
+// A change of the data or the seed resets the position in the data. A new budget keeps the end of
+// the parent's schedule unless an override sets its decay. InvalidArgument: every problem of the
+// run file; a change of the model or the tokenizer; no steps are left (`command`, such as "gpctl
+// fork", begins the command that gives more).
 StatusOr<ForkRunFile> MakeForkRunFile(const ForkSource& source, const ForkRequest& request,
                                       const std::string& command);
 

@@ -21,8 +21,8 @@ std::string KeptText(const ForkRunFile& fork) {
     return fmt::format("{}; steps, schedule and data begin at 0: {}",
                        optimizer ? "weights and optimizer" : "weights alone", fork.why_data_reset);
   }
-  return optimizer ? "weights, optimizer, place in the data"
-                   : "weights and place in the data; the optimizer begins anew";
+  return optimizer ? "weights, optimizer, position in the data"
+                   : "weights and position in the data; the optimizer starts with an empty state";
 }
 
 std::string BeginningOf(const ForkSource& source) {
@@ -41,7 +41,7 @@ std::string WorkText(const ForkRunFile& fork) {
   const auto plan = runspec::PlanBatch(fork.spec);
   if (!plan.ok()) return "";
   if (target <= 0) {
-    return fmt::format("from {} on, as far as its wall time goes", PlaceText(fork.start.step));
+    return fmt::format("from {} until its wall time is used up", PlaceText(fork.start.step));
   }
   const int64_t tokens = runspec::TokensBefore(*plan, target, fork.start) - fork.start.tokens;
   return fmt::format("{}, from {} to step {}: {} tokens",

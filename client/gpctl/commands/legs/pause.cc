@@ -19,9 +19,9 @@ StatusOr<ExitCode> Pause(const std::string& reference, Session& session) {
   ASSIGN_OR_RETURN(const v1::Run run, client->Pause(found.run_id()));
   const bool paused = run.state() == v1::RUN_STATE_PAUSED;
   Print(run,
-        paused ? fmt::format("{} ({}) is paused\n", run.name(), run.run_id())
-               : fmt::format("{} ({}) saves its last step and is paused then\n", run.name(),
-                             run.run_id()),
+        paused
+            ? fmt::format("{} ({}) is paused\n", run.name(), run.run_id())
+            : fmt::format("{} ({}) saves its last step, then pauses\n", run.name(), run.run_id()),
         session);
   if (!session.json()) {
     session.console().err << fmt::format("Go on: {}\n", session.Hint("resume " + run.name()));
@@ -29,7 +29,7 @@ StatusOr<ExitCode> Pause(const std::string& reference, Session& session) {
   return ExitCode::kOk;
 }
 
-// A paused run goes on with its leg; one that has ended begins another.
+// A paused run continues its leg; an ended run begins another leg.
 StatusOr<ExitCode> Resume(const std::string& reference, Session& session) {
   ASSIGN_OR_RETURN(const v1::Run found, session.FindRun(reference));
   if (client::IsTerminal(found.state())) {
@@ -55,9 +55,8 @@ void AddPauseCommands(CommandSet& commands) {
   pause.Option("RUN", *paused, kRunArgument).Required();
   commands.Bind(pause, [paused](Session& session) { return Pause(*paused, session); });
 
-  const Command resume =
-      commands.Add("resume", kRunGroup,
-                   "Let a paused, failed or cancelled run go on from its newest checkpoint");
+  const Command resume = commands.Add(
+      "resume", kRunGroup, "Continue a paused, failed or cancelled run from its newest checkpoint");
   auto resumed = std::make_shared<std::string>();
   resume.Option("RUN", *resumed, kRunArgument).Required();
   commands.Bind(resume, [resumed](Session& session) { return Resume(*resumed, session); });

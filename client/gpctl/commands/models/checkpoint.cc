@@ -58,8 +58,8 @@ StatusOr<ExitCode> ShowCheckpoint(const std::string& text, Session& session) {
   return ExitCode::kOk;
 }
 
-// Verifies a checkpoint in quarantine, and brings it back if it is whole. The coordinator reads the
-// files, not gpctl.
+// Verifies a checkpoint in quarantine, and brings it back if it is intact. The coordinator reads
+// the files, not gpctl.
 StatusOr<ExitCode> RestoreCheckpoint(const v1::Checkpoint& held, Session& session) {
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
   const auto restored = client->RestoreCheckpoint(held.run_id(), held.step());

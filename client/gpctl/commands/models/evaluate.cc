@@ -40,7 +40,7 @@ std::vector<std::string> EvaluatorArguments(const std::string& checkpoint,
 std::string LossText(const Json& result) {
   const std::string bits = result["val_bpb"].is_number()
                                ? fmt::format("{:.4f} bits a byte", result["val_bpb"].get<double>())
-                               : "unknown: the checkpoint's tokenizer does not name every token";
+                               : "unknown: the checkpoint's tokenizer has no text for some tokens";
   return fmt::format("val loss     {} nats per token   {} tokens\nval bpb      {}\n",
                      Loss(result["val_loss"].get<double>()),
                      WithThousands(result["tokens"].get<int64_t>()), bits);

@@ -63,7 +63,7 @@ void AddExportCommand(CommandSet& commands) {
   options->type = "f32";
   command.Option("REF", options->reference, "RUN, RUN@STEP, RUN@best, or a checkpoint's directory")
       .Required();
-  command.Option("DIR", options->directory, "directory to make").Path().Required();
+  command.Option("DIR", options->directory, "directory to create").Path().Required();
   command
       .Option("--format", options->format,
               "hf: Hugging Face; llmc: llm.c's model file; nanogpt: its state dict; gguf: "
@@ -71,7 +71,7 @@ void AddExportCommand(CommandSet& commands) {
       .OneOf({"hf", "llmc", "nanogpt", "gguf"});
   command.Option("--dtype", options->type, "f32 or bf16 (f32)").OneOf({"f32", "bf16"});
   command.Switch("--allow-nonfinite", options->allow_not_finite,
-                 "also write NaN and infinite weights");
+                 "export even if weights are NaN or infinite");
   commands.Bind(command, [options](Session& session) { return Export(*options, session); });
 }
 

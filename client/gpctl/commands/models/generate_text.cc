@@ -60,15 +60,15 @@ StatusOr<ExitCode> GenerateFile(const GenerateOptions& options, Session& session
   }
   ASSIGN_OR_RETURN(const uint64_t size, FileSize(path));
   session.console().PrintChange(
-      fmt::format("{}  {} of made-up text, seed {}\n", options.out, Bytes(size), options.seed));
+      fmt::format("{}  {} of synthetic text, seed {}\n", options.out, Bytes(size), options.seed));
   return ExitCode::kOk;
 }
 
 }  // namespace
 
 void AddGenerateVerb(CommandSet& commands, Command data) {
-  const Command command =
-      commands.AddVerb(data, "generate", "Make up text of any size, for tests and first runs");
+  const Command command = commands.AddVerb(
+      data, "generate", "Generate synthetic text of any size, for tests and first runs");
   auto options = std::make_shared<GenerateOptions>();
   command.Option("OUT", options->out, "file; .jsonl: one document per line").Path().Required();
   command.Option("--bytes", options->bytes, "approximate size, such as 500MB or 64MiB")

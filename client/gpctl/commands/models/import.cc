@@ -113,14 +113,13 @@ void AddImportCommand(CommandSet& commands) {
   auto options = std::make_shared<ImportOptions>();
   options->format = "auto";
   command
-      .Option(
-          "MODEL", options->source,
-          "a Hugging Face GPT-2 directory, a model file of llm.c, or a directory with nanoGPT's "
-          "names")
+      .Option("MODEL", options->source,
+              "a Hugging Face GPT-2 directory, a model file of llm.c, or a directory whose tensors "
+              "have nanoGPT's names")
       .Path()
       .Required();
-  command.Option("--name", options->name, "what to call it").Required();
-  command.Option("--to", options->directory, "directory to make (./NAME)").Path();
+  command.Option("--name", options->name, "name of the checkpoint").Required();
+  command.Option("--to", options->directory, "directory to create (./NAME)").Path();
   command.Option("--format", options->format, "hf, llmc, nanogpt, or auto: detected (auto)")
       .OneOf({"auto", "hf", "llmc", "nanogpt"});
   command

@@ -144,26 +144,30 @@ Status SampleCheckpoint(const std::string& directory, const SampleOptions& optio
 }
 
 void AddTextFlags(Command command, SampleOptions& options) {
-  command.Option("--max-tokens", options.max_tokens, "tokens to add (200)")
+  command.Option("--max-tokens", options.max_tokens, "tokens to generate (200)")
       .Between(int64_t{1}, int64_t{1} << 30);
   command.Option("--temperature", options.temperature, "0 always takes the likeliest token (0.8)")
       .Between(0.0, 100.0);
-  command.Option("--top-k", options.top_k, "tokens to choose from, 0 for all (50)").NonNegative();
+  command
+      .Option("--top-k", options.top_k,
+              "choose from this many of the likeliest tokens; 0: all (50)")
+      .NonNegative();
   command
       .Option("--top-p", options.top_p,
               "choose from the likeliest tokens whose probabilities add up to it (1)")
       .Between(0.0, 1.0);
   command
-      .Option("--min-p", options.min_p,
-              "choose from tokens with this share of the likeliest one's probability (0)")
+      .Option(
+          "--min-p", options.min_p,
+          "choose from tokens with at least this fraction of the likeliest one's probability (0)")
       .Between(0.0, 1.0);
   command
       .Option("--presence-penalty", options.presence_penalty,
-              "subtracted from the logit of each token that was already written (0)")
+              "subtracted from the logit of each token that has already occurred (0)")
       .Between(-2.0, 2.0);
   command
       .Option("--frequency-penalty", options.frequency_penalty,
-              "subtracted once for each time that the token was written (0)")
+              "subtracted from a token's logit once for each time it has occurred (0)")
       .Between(-2.0, 2.0);
   command.Option("--stop", options.stop, "the text ends before this string; may be repeated")
       .OneValueEach();

@@ -101,8 +101,8 @@ void AddCompareCommand(CommandSet& commands) {
   auto options = std::make_shared<CompareOptions>();
   command
       .Option("RUN", options->runs,
-              "two or more: names, ids, unique prefixes of ids, or @last; differences are from the "
-              "first")
+              "two or more: names, ids, unique prefixes of ids, or @last; differences are relative "
+              "to the first")
       .Required();
   command.Switch("--eval", options->evaluate,
                  "measure the newest checkpoints on the same validation text, for the standard "

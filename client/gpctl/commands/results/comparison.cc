@@ -297,7 +297,7 @@ std::vector<Comparison::Repeats> Comparison::FindRepeats() const {
   for (size_t run = 0; run < runs_.size(); ++run) {
     if (!LastOf(runs_[run].validation)) continue;
     const auto found = std::find_if(groups.begin(), groups.end(), [&](const Repeats& group) {
-      // A run with the same seed is no other sample.
+      // A run with the same seed is not an independent sample.
       return same(group.runs.front(), run, false) &&
              std::none_of(group.runs.begin(), group.runs.end(),
                           [&](size_t one) { return same(one, run, true); });
@@ -348,7 +348,9 @@ std::string Comparison::SeedSentence() const {
                         groups[1].mean - groups[0].mean,
                         std::sqrt(variance(groups[0]) + variance(groups[1])));
   } else if (groups.size() > 1) {
-    text += " A difference from a run with one seed means something when it is several times that.";
+    text +=
+        " A difference from a run with one seed is significant only if it is several times as "
+        "large.";
   }
   return text;
 }

@@ -7,8 +7,8 @@ namespace gp::gpctl {
 
 namespace {
 
-// The 97.5 % quantile of Student's distribution. Between the entries that of fewer degrees of
-// freedom, which is the larger one.
+// The 97.5 % quantile of Student's distribution. Between two entries of the table, uses the one
+// with fewer degrees of freedom, which is larger.
 double StudentQuantile(int64_t degrees_of_freedom) {
   static constexpr std::pair<int64_t, double> kQuantiles[] = {
       {1, 12.71},  {2, 4.303},  {3, 3.182}, {4, 2.776},  {5, 2.571},   {6, 2.447},

@@ -132,7 +132,7 @@ StatusOr<ExitCode> Draw(const PlotOptions& options, const RunCharts& charts, Ses
 StatusOr<ExitCode> Plot(const PlotOptions& options, Session& session) {
   RETURN_IF_ERROR(CheckFile(options, session.console()));
   if (options.runs.size() > kRunsMax) {
-    return InvalidArgument("{} runs; expected at most {}, which can be told apart",
+    return InvalidArgument("{} runs; expected at most {}, because more curves look alike",
                            options.runs.size(), kRunsMax);
   }
   ASSIGN_OR_RETURN(const std::vector<NamedRun> runs, FindRuns(options.runs, session));
@@ -163,7 +163,8 @@ void AddPlotCommand(CommandSet& commands) {
       .OneValueEach();
   command
       .Option("--smooth", options->smooth,
-              "mean of this many steps, with the single steps faint behind it; evaluations stay")
+              "smooth: mean of this many steps; the single steps are drawn faintly, evaluations "
+              "are not smoothed")
       .Between(1, 1'000'000);
   command.Switch("--log", options->log, "logarithmic y axis");
   command.Option("-o,--output", options->file, "file to write: NAME.svg, or NAME.png").Path();

@@ -121,7 +121,7 @@ void AddTensorBoardCommand(CommandSet& commands) {
       commands.Add("tensorboard", kRunGroup, "Show runs in TensorBoard, where it is installed");
   auto options = std::make_shared<TensorBoardOptions>();
   command.Option("RUN", options->runs, "names, ids, unique prefixes of ids, or @last").Required();
-  command.Option("--port", options->port, "of this machine (6006)").Between(1, 65535);
+  command.Option("--port", options->port, "port on this machine (6006)").Between(1, 65535);
   commands.Bind(command,
                 [options](Session& session) { return ShowTensorBoard(*options, session); });
 }

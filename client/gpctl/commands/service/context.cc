@@ -128,11 +128,12 @@ void AddContextVerb(CommandSet& commands, Command noun, const std::string& name,
 }  // namespace
 
 void AddContextCommands(CommandSet& commands) {
-  const Command noun = commands.Add("context", kAccessGroup,
-                                    "Show and choose the coordinator that commands talk to");
+  const Command noun =
+      commands.Add("context", kAccessGroup, "Show and choose the coordinator that commands use");
   AddContextVerb(commands, noun, "list", "Show the contexts", false, false, &ListContexts);
-  AddContextVerb(commands, noun, "use", "Make a context the current one; --namespace sets its",
-                 true, true, &UseContext);
+  AddContextVerb(commands, noun, "use",
+                 "Make a context the current one; --namespace sets its default namespace", true,
+                 true, &UseContext);
   AddContextVerb(commands, noun, "show", "Show a context (default: the current one)", true, false,
                  &ShowContext);
   AddContextVerb(commands, noun, "delete", "Remove a context and its stored token", true, true,

@@ -175,7 +175,7 @@ void AddGatewayCheck(const Session& session, std::vector<Check>& checks) {
     checks.push_back({.subject = "gateway", .finding = "http://" + record->gateway_address});
   } else {
     checks.push_back({Grade::kWarning, "gateway", "not running: " + record->gateway_problem,
-                      ServiceDirectory(service->state_dir).Log("gateway") + " tells more"});
+                      ServiceDirectory(service->state_dir).Log("gateway") + " shows more"});
   }
 }
 
@@ -246,7 +246,7 @@ void AddDoctorCommand(CommandSet& commands) {
       command
           .Option("--overfit", options->file,
                   "instead: train on one batch of this run file until its loss is below "
-                  "0.01, which any sound model and data reach")
+                  "0.01, which any working model reaches")
           .Path();
   command.Option("--set", options->overrides, "path=value, overrides the file; may be repeated")
       .Needs(overfit)

@@ -33,7 +33,8 @@ StatusOr<v1::CreateTokenRequest> RequestOf(const TokenOptions& options,
         "a user's token takes --name WHOM and --role ROLE; --join makes a node's");
   }
   if (!options.join && options.uses != 1) {
-    return InvalidArgument("--uses counts the machines that a token made with --join lets in");
+    return InvalidArgument(
+        "--uses needs --join: it limits how many machines may join with the token");
   }
   if (options.join) {
     request.set_uses_max(options.uses);

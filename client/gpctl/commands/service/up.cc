@@ -115,7 +115,7 @@ std::string ListenLine(const ServiceRecord& record) {
 std::string DataLine(const ServiceRecord& record, const ServiceDirectory& directory,
                      const Session& session) {
   if (!record.data_roots.empty()) {
-    return fmt::format("data         {}   runs name files beneath it\n",
+    return fmt::format("data         {}   run files may name files below it\n",
                        fmt::join(record.data_roots, ", "));
   }
   if (record.listen.empty()) return "";
@@ -478,7 +478,7 @@ void AddUp(CommandSet& commands) {
   command.Switch("--monitoring", options->monitoring,
                  "run Prometheus beside the service, with gp's rules and alerts; it must be "
                  "installed");
-  command.Switch("-d,--detach", options->detach, "leave it in the background");
+  command.Switch("-d,--detach", options->detach, "run it in the background");
   commands.Bind(command, [options](Session& session) { return Up(*options, session); });
 }
 

@@ -44,11 +44,11 @@ StatusOr<ExitCode> RevokeWorker(const std::string& reference, Session& session) 
   ASSIGN_OR_RETURN(const v1::NodesResponse nodes, client->Nodes());
   const std::string id = NodeIdOf(reference, nodes);
   RETURN_IF_ERROR(client->RevokeNode(id));
-  session.console().PrintChange(
-      session.json() ? OneLine(With("Node", {{"node_id", id}, {"revoked", true}}))
-                     : fmt::format("{} is revoked: its certificate does not count any more, and "
-                                   "its ranks go elsewhere.\n",
-                                   reference));
+  session.console().PrintChange(session.json()
+                                    ? OneLine(With("Node", {{"node_id", id}, {"revoked", true}}))
+                                    : fmt::format("{} is revoked: its certificate is no longer "
+                                                  "accepted, and its ranks move to other nodes.\n",
+                                                  reference));
   return ExitCode::kOk;
 }
 

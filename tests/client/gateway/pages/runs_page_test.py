@@ -1131,7 +1131,7 @@ class Runs(page_case.PageCase):
         gateway.streams_allowed.set()
         self.browser.wait_text("#top-state", "Live")
         gateway.streams_allowed.clear()
-        self.browser.wait_text("#banner", "not keep this page up to date: " + gateway.stream_refusal[1])
+        self.browser.wait_text("#banner", "refuses to update this page: " + gateway.stream_refusal[1])
         self.browser.check_accessible()
         gateway.streams_allowed.set()
         self.browser.wait(lambda: not self.browser.one("#banner").is_displayed(), "the banner to go")

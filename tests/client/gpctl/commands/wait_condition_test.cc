@@ -111,16 +111,18 @@ TEST(WaitCommand, AnEndedRunThatDoesNotMeetTheConditionIsToldAtOnce) {
   service.AddRun(MakeRun("done", "aaaaaaaa01", v1::RUN_STATE_SUCCEEDED));  // at step 500
   const Outcome step = gpctl.Run({"wait", "done", "--for", "step=5000"});
   EXPECT_EQ(step.code, 1);
-  EXPECT_THAT(step.out, HasSubstr("done has ended and will not meet 'step=5000': it succeeded at "
-                                  "step 500: "));
-  EXPECT_THAT(gpctl.Run({"wait", "done", "--for", "running"}).out, HasSubstr("will not meet"));
+  EXPECT_THAT(step.out,
+              HasSubstr("done has ended and cannot meet 'step=5000' any more: it succeeded at "
+                        "step 500: "));
+  EXPECT_THAT(gpctl.Run({"wait", "done", "--for", "running"}).out, HasSubstr("cannot meet"));
   EXPECT_EQ(gpctl.Run({"wait", "done", "--for", "step=100"}).code, 0);
   EXPECT_EQ(gpctl.Run({"wait", "done", "--for", "loss<9"}).code, 0);
   EXPECT_EQ(gpctl.Run({"wait", "done"}).code, 0);
   service.AddRun(MakeRun("gone", "aaaaaaaa02", v1::RUN_STATE_CANCELLED));
   const Outcome gone = gpctl.Run({"wait", "gone", "--for", "checkpoint"});
   EXPECT_EQ(gone.code, 8);
-  EXPECT_THAT(gone.out, HasSubstr("will not meet 'checkpoint': it was cancelled at step 500"));
+  EXPECT_THAT(gone.out,
+              HasSubstr("cannot meet 'checkpoint' any more: it was cancelled at step 500"));
 }
 
 }  // namespace

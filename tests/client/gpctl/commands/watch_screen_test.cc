@@ -31,7 +31,7 @@ TEST_F(WatchScreenTest, LeavesTheTerminalAsItWasAndTheRunAsItIs) {
   const testing::Outcome outcome = runner_.Run({"watch", "gpt2-fineweb"});
   EXPECT_EQ(outcome.code, 130);
   EXPECT_THAT(outcome.out, AllOf(StartsWith("\x1b[?1049h"), EndsWith("\x1b[?25h\x1b[?1049l")));
-  EXPECT_THAT(outcome.err, HasSubstr("Detached. gpt2-fineweb keeps going."));
+  EXPECT_THAT(outcome.err, HasSubstr("Detached. gpt2-fineweb continues."));
 }
 
 TEST_F(WatchScreenTest, LeavesTheLastNumbersOfAnEndedRunOnTheTerminal) {

@@ -131,7 +131,7 @@ TEST_F(FromNanogpt, WhatHasNoCounterpartIsNamedWithItsLineAndAReason) {
                             "learning_rat = 3\n"
                             "log_interval = 10\n");
   EXPECT_EQ(made.code, 0) << made.err;
-  EXPECT_THAT(made.err, HasSubstr("config/train_chars.py: took 21 of nanoGPT's keys."));
+  EXPECT_THAT(made.err, HasSubstr("config/train_chars.py: translated 21 of nanoGPT's keys."));
   EXPECT_THAT(made.err,
               HasSubstr("note: config/train_chars.py:1: out_dir has no counterpart: a run has"));
   EXPECT_THAT(made.err, HasSubstr("note: config/train_chars.py:20: backend has no counterpart:"));

@@ -64,7 +64,7 @@ TEST(PythonExpression, NothingIsCalledAndNothingIsGuessed) {
   EXPECT_EQ(Value("'a' if 1 else 'b'"), "refused: is neither a literal nor arithmetic of numbers");
   EXPECT_EQ(Value("[1, 2]"), "refused: is neither a literal nor arithmetic of numbers");
   EXPECT_EQ(Value("'a' * 3"), "refused: is neither a literal nor arithmetic of numbers");
-  EXPECT_EQ(Value("f'{x}'"), "refused: has a string with the prefix f, which is not read");
+  EXPECT_EQ(Value("f'{x}'"), "refused: has a string with the prefix f, which is not supported");
   EXPECT_EQ(Value("'no end"), "refused: has a string without an end");
   EXPECT_EQ(Value(""), "refused: ends where a value is expected");
 }

@@ -67,7 +67,7 @@ TEST(PythonSettings, NamesWhatItLeavesOut) {
   EXPECT_THAT(Settings(read), ElementsAre("n_head=8@12"));
   EXPECT_THAT(Skipped(read),
               ElementsAre("3: run = 'ft-' + str(time.time()): calls str()",
-                          "4: if big:: is not an assignment; its whole block is left out",
+                          "4: if big:: is not an assignment; its whole block is ignored",
                           "9: a, b = 1, 2: is not an assignment to one name",
                           "10: print('hello'): is not an assignment to one name",
                           "11: odd = 1: is indented, outside of a block"));

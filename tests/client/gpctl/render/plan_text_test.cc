@@ -121,7 +121,7 @@ TEST(PlanText, CountsTheTokensOfARampAndTheWarmUpInSteps) {
   EXPECT_THAT(text, HasSubstr("; from 256 tokens over the first 7 steps"));
   // 1 to 7 micro-batches of 256 tokens, then 3 steps of 8.
   EXPECT_THAT(text, HasSubstr("10 steps = 13.3k tokens; warm-up 6 steps"));
-  EXPECT_THAT(text, HasSubstr("ends after 3 evaluations without a gain"));
+  EXPECT_THAT(text, HasSubstr("stops after 3 evaluations without improvement"));
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ def check_top(service):
         terminal.press("Escape")
         terminal.wait_for(is_whole_top(40))
         terminal.press("?")
-        terminal.wait_for(lambda screen: "leave; nothing changes" in screen)
+        terminal.wait_for(lambda screen: "quit; runs are not affected" in screen)
         terminal.press("C-c")
         terminal.wait_for(lambda screen: not terminal.is_alternate())
 
@@ -157,7 +157,7 @@ def check_leaving(service):
         assert terminal.is_alternate()
         assert "before-the-screen" not in terminal.screen()
         leave(terminal)
-        screen = terminal.wait_for(lambda text: "Detached. gpt2-fineweb keeps going." in text)
+        screen = terminal.wait_for(lambda text: "Detached. gpt2-fineweb continues." in text)
         assert "before-the-screen" in screen and "38.6%" not in screen, screen
         expect_restored(terminal, modes)
         terminal.run("clear")
@@ -217,7 +217,7 @@ def check_keys(service):
         terminal.wait_for(lambda screen: "q leave" in screen)
         terminal.press("p")
         terminal.press("y")
-        terminal.wait_for(lambda screen: "gpt2-fineweb saves its last step and is paused then" in screen)
+        terminal.wait_for(lambda screen: "gpt2-fineweb saves its last step, then pauses" in screen)
         terminal.press("l")
         terminal.wait_for(lambda screen: "l back" in screen)
         leave(terminal)

@@ -40,9 +40,9 @@ TEST_F(SavedRunsTest, TheNewestWholeCheckpointOfTheLastRanksCounts) {
 
 TEST_F(SavedRunsTest, WhatWasNotSavedIsTold) {
   EXPECT_EQ(SavedText({Run(420, 300)}),
-            "tiny goes on from step 300; it was at step 420, so it trains 120 steps again.\n");
+            "tiny continues from step 300; it was at step 420, so it trains 120 steps again.\n");
   EXPECT_EQ(SavedText({Run(1420, -1)}),
-            "tiny has no checkpoint and begins again; it was at step 1,420.\n");
+            "tiny has no checkpoint and starts over; it was at step 1,420.\n");
   EXPECT_EQ(SavedText({}), "");
 }
 

@@ -66,7 +66,7 @@ TEST_F(DataReportTest, EndsThatTheTextSpellsAreSaidAndMayDivideIt) {
   spec_.data.val_fraction = 0;
   EXPECT_EQ(Inspect().train_tokens, 32);
   EXPECT_THAT(Inspect().warnings,
-              ElementsAre(AllOf(HasSubstr("data.text spells <|endoftext|> 2 times"),
+              ElementsAre(AllOf(HasSubstr("data.text contains <|endoftext|> 2 times"),
                                 HasSubstr("data.split_on: '<|endoftext|>'"))));
   spec_.data.split_on = "<|endoftext|>";
   // The tokens: end of text, a, b, end of text, line break, c, d. The part after the last delimiter

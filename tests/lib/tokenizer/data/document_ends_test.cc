@@ -26,9 +26,9 @@ TEST(DocumentEnds, TheTokenizersOwnIsLookedForToo) {
 
 TEST(DocumentEnds, WarningsNameTheKeyAndTheWay) {
   EXPECT_THAT(SpelledEndWarnings({{"<|endoftext|>", 2}, {"</s>", 1}}, "data.text"),
-              ElementsAre(AllOf(HasSubstr("data.text spells <|endoftext|> 2 times"),
+              ElementsAre(AllOf(HasSubstr("data.text contains <|endoftext|> 2 times"),
                                 HasSubstr("data.split_on: '<|endoftext|>'")),
-                          HasSubstr("data.text spells </s> once")));
+                          HasSubstr("data.text contains </s> once")));
 }
 
 TEST(DocumentEnds, DocumentsBeginWithTheEndOfText) {

@@ -68,7 +68,7 @@ TEST_F(DivergenceTest, LosingHalfOfWhatWasLearnedIsOne) {
   std::string warning;
   for (int i = 0; i < 300; ++i) warning += Step(5.0).value_or("");
   EXPECT_THAT(warning, StartsWith("diverged: the training loss 5 at step "));
-  EXPECT_THAT(warning, HasSubstr("is far above 1, the lowest it was; lower optimizer.lr"));
+  EXPECT_THAT(warning, HasSubstr("is far above 1, its lowest value; lower optimizer.lr"));
 }
 
 TEST_F(DivergenceTest, TheFirstStepsMayHaveAnyLoss) {

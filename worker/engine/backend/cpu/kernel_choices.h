@@ -56,7 +56,7 @@ class KernelChoices {
   // Times candidates for each problem on `threads` threads, a few hundred milliseconds each.
   static KernelChoices Tune(std::span<const GemmProblem> problems, Isa isa, int threads);
 
-  // One line a problem, sorted: "forward 256x50304x768 fp32: packed=first depth=256 columns=768
+  // One line per problem, sorted: "forward 256x50304x768 fp32: packed=first depth=256 columns=768
   // pieces=2".
   std::string Encode() const;
 

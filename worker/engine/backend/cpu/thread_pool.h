@@ -33,7 +33,7 @@ class ThreadPool {
     RunTask([](const void* data, int part) { (*static_cast<const Body*>(data))(part); }, &body);
   }
 
-  // Cuts [0, count) into one contiguous range a thread, at multiples of `grain`, and calls
+  // Cuts [0, count) into one contiguous range per thread, at multiples of `grain`, and calls
   // body(first, last).
   template <typename Body>
   void For(int64_t count, int64_t grain, const Body& body) {

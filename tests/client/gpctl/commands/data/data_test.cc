@@ -85,7 +85,7 @@ TEST_F(DataCommandTest, TrainTokenizerSaysThatThereIsNoText) {
   const std::string empty = Text("empty.txt", "");
   const Outcome outcome = Train({empty, "--vocab-size", "257", "--out", out_});
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("empty.txt holds no text; name files that hold some"));
+  EXPECT_THAT(outcome.err, HasSubstr("empty.txt holds no text; name files that contain text"));
   EXPECT_FALSE(FileExists(out_));
 }
 
@@ -137,7 +137,7 @@ TEST_F(DataCommandTest, PrepareTellsOfEndsThatTheTextSpells) {
   };
   const Outcome whole = prepare("whole", {});
   EXPECT_EQ(whole.code, 0) << whole.err;
-  EXPECT_THAT(whole.err, HasSubstr("warning: the text spells <|endoftext|> 2 times"));
+  EXPECT_THAT(whole.err, HasSubstr("warning: the text contains <|endoftext|> 2 times"));
   EXPECT_THAT(whole.err, HasSubstr("--split-on '<|endoftext|>'"));
   EXPECT_THAT(whole.out, HasSubstr("documents   1\n"));
   EXPECT_THAT(gpctl_.Run({"data", "inspect", JoinPath(gpctl_.home(), "whole")}).err,

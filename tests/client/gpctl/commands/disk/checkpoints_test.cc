@@ -39,11 +39,10 @@ class KeepingVerbs : public ::testing::Test {
 TEST_F(KeepingVerbs, ACheckpointIsPinnedAndUnpinned) {
   const Outcome pinned = gpctl_.Run({"ckpt", "pin", "tiny@10"});
   EXPECT_EQ(pinned.code, 0) << pinned.err;
-  EXPECT_EQ(pinned.out, "step 10 of tiny is pinned: neither retention nor a prune removes it\n");
+  EXPECT_EQ(pinned.out, "step 10 of tiny is pinned: retention and prunes do not remove it\n");
   EXPECT_TRUE(service_.storage().last_pin().pinned());
   EXPECT_EQ(service_.storage().last_pin().run(), "aaaaaaaa01");
-  EXPECT_EQ(gpctl_.Run({"ckpt", "unpin", "tiny@10"}).out,
-            "step 10 of tiny is not pinned any more\n");
+  EXPECT_EQ(gpctl_.Run({"ckpt", "unpin", "tiny@10"}).out, "step 10 of tiny is no longer pinned\n");
   EXPECT_FALSE(service_.storage().last_pin().pinned());
   EXPECT_EQ(gpctl_.Run({"ckpt", "pin", "tiny@15"}).code, 3);
   EXPECT_EQ(gpctl_.Run({"ckpt", "pin", "./tiny"}).code, 2);

@@ -33,7 +33,7 @@ class AnotherLeg : public ::testing::Test {
 TEST_F(AnotherLeg, SaysFromWhereToWhereAndTheRate) {
   AddRun(v1::RUN_STATE_SUCCEEDED);
   const Outcome extended = gpctl_.Run({"extend", "tiny", "--steps", "500"});
-  EXPECT_EQ(extended.out, "tiny (aaaaaaaa01) goes on from step 300 to step 500: extended\n");
+  EXPECT_EQ(extended.out, "tiny (aaaaaaaa01) continues from step 300 to step 500: extended\n");
   EXPECT_THAT(extended.err, StartsWith("learning rate 0.0001 at step 300, 0.0001 at step 500: the "
                                        "cosine schedule ended at step 300"));
   EXPECT_THAT(extended.err, HasSubstr("watch tiny"));
@@ -42,7 +42,7 @@ TEST_F(AnotherLeg, SaysFromWhereToWhereAndTheRate) {
 TEST_F(AnotherLeg, ADryRunSaysThatNothingWasChanged) {
   AddRun(v1::RUN_STATE_SUCCEEDED);
   const Outcome tried = gpctl_.Run({"extend", "tiny", "--steps", "500", "--dry-run"});
-  EXPECT_THAT(tried.out, StartsWith("tiny (aaaaaaaa01) would go on from step 300 to step 500"));
+  EXPECT_THAT(tried.out, StartsWith("tiny (aaaaaaaa01) would continue from step 300 to step 500"));
   EXPECT_THAT(tried.err, HasSubstr("Nothing was changed (--dry-run)."));
 }
 
@@ -58,7 +58,7 @@ TEST_F(AnotherLeg, AForkThatBeginsAgainBeginsAtItsParentsStep) {
   fork.mutable_parent()->set_tokens(4800);
   service_.AddRun(fork);
   const Outcome restarted = gpctl_.Run({"restart", "fork", "--from", "start"});
-  EXPECT_THAT(restarted.out, HasSubstr("goes on from step 150 to step 300"));
+  EXPECT_THAT(restarted.out, HasSubstr("continues from step 150 to step 300"));
   EXPECT_THAT(restarted.err, StartsWith("learning rate 0.00055 at step 150, 0.0001 at step 300"));
 }
 

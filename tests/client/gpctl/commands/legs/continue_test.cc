@@ -66,7 +66,7 @@ TEST_F(ContinueCommands, RestartBeginsFromTheNewestCheckpointAStepOrTheStart) {
   for (const char* start : {"start", "0"}) {
     const Outcome restarted = gpctl_.Run({"restart", "tiny", "--from", start});
     EXPECT_EQ(service_.last_continue().from_step(), -1);
-    EXPECT_THAT(restarted.out, HasSubstr("goes on from the start"));
+    EXPECT_THAT(restarted.out, HasSubstr("continues from the start"));
   }
   EXPECT_THAT(gpctl_.Run({"restart", "tiny", "--from", "best"}).err,
               HasSubstr("--from best: expected the step of a checkpoint, or start"));
@@ -79,7 +79,7 @@ TEST_F(ContinueCommands, OnlyAFailedRunIsTriedAgain) {
   AddRun(v1::RUN_STATE_CANCELLED);
   const Outcome refused = gpctl_.Run({"retry", "tiny"});
   EXPECT_EQ(refused.code, 5);
-  EXPECT_THAT(refused.err, HasSubstr("is cancelled; only a failed run is tried again"));
+  EXPECT_THAT(refused.err, HasSubstr("is cancelled; only a failed run can be retried"));
   EXPECT_THAT(refused.err, HasSubstr("resume tiny"));
 }
 

@@ -40,7 +40,7 @@ TEST_F(ForkTextTest, SaysWhatIsKeptAndWhichRateFollows) {
   EXPECT_EQ(
       Text({.overrides = {"optimizer.lr=5e-4"}}),
       "  from      base@150 (aaaaaaaa01), after 4,800 tokens\n"
-      "  keeps     weights, optimizer, place in the data\n"
+      "  keeps     weights, optimizer, position in the data\n"
       "  changes   optimizer.lr 0.001 -> 0.0005\n"
       "  trains    150 steps, from step 150 to step 300: 4,800 tokens\n"
       "  parent    learning rate 0.00055 in base at step 150\n"

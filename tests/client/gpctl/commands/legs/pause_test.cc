@@ -34,7 +34,7 @@ TEST_F(PauseCommand, ARunningRunSavesFirst) {
   AddRun(v1::RUN_STATE_RUNNING);
   const Outcome paused = gpctl_.Run({"pause", "tiny"});
   EXPECT_EQ(paused.code, 0) << paused.err;
-  EXPECT_EQ(paused.out, "tiny (aaaaaaaa01) saves its last step and is paused then\n");
+  EXPECT_EQ(paused.out, "tiny (aaaaaaaa01) saves its last step, then pauses\n");
   EXPECT_THAT(paused.err, HasSubstr("resume tiny"));
 }
 
@@ -51,7 +51,7 @@ TEST_F(PauseCommand, APausedRunIsResumedAndAnEndedOneBeginsAnotherLeg) {
   EXPECT_EQ(service_.last_continue().run(), "");
   AddRun(v1::RUN_STATE_CANCELLED);
   EXPECT_THAT(gpctl_.Run({"resume", "tiny"}).out,
-              StartsWith("tiny (aaaaaaaa01) goes on from step 300"));
+              StartsWith("tiny (aaaaaaaa01) continues from step 300"));
   EXPECT_EQ(service_.last_continue().run(), "aaaaaaaa01");
   EXPECT_FALSE(service_.last_continue().has_from_step());
 }

@@ -135,7 +135,7 @@ TEST_F(ServeTest, ProblemsAreNamed) {
   EXPECT_EQ(missing.code, 5);
   EXPECT_THAT(missing.err, HasSubstr("gp-gateway is missing"));
   WriteGateway("exit 3\n");
-  EXPECT_THAT(gpctl_.Run({"serve", checkpoint_}).err, HasSubstr("gp-gateway ended at its start"));
+  EXPECT_THAT(gpctl_.Run({"serve", checkpoint_}).err, HasSubstr("gp-gateway exited at startup"));
   EXPECT_EQ(gpctl_.Run({"serve", "./nothing"}).code, 3);
   EXPECT_EQ(gpctl_.Run({"serve", checkpoint_, "--listen", "0.0.0.0:0"}).code, 2);
   EXPECT_EQ(gpctl_.Run({"serve", checkpoint_, "--listen", "unix:/s"}).code, 2);

@@ -109,7 +109,7 @@ TEST_F(AccessCommandTest, AJoinTokenMayLetSeveralMachinesIn) {
   EXPECT_THAT(many.err, HasSubstr("See 'gpctl help token create'."));
   EXPECT_EQ(Own({"help", "token", "create"}).code, 0);
   const Outcome user = Own({"token", "create", "--name", "bob", "--role", "viewer", "--uses", "2"});
-  EXPECT_THAT(user.err, HasSubstr("--uses counts the machines"));
+  EXPECT_THAT(user.err, HasSubstr("--uses needs --join"));
 }
 
 TEST_F(AccessCommandTest, ATokenThatCannotBeWrittenIsTakenBack) {

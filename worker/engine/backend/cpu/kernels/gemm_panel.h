@@ -31,7 +31,7 @@ struct PanelPairs {
   static Vec Add(Vec sum, uint32_t a, Factor b) { return Bf16Product::Add(sum, a, b); }
 };
 #else
-// The odd element first, in the order of WidenPairs. The same shuffle instruction widens either
+// The odd element comes first, as in WidenPairs. The same shuffle instruction widens either
 // element; its index is loaded from a table, because code with both steps unrolled needs more
 // registers than there are.
 struct PanelPairs {

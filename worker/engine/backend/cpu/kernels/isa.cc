@@ -34,7 +34,7 @@ bool IsaSupported(Isa isa) {
 Isa BestIsa() {
   for (auto level = kLevels.rbegin(); level != kLevels.rend(); ++level) {
     // Per multiplication, Intel's cores run vdpbf16ps at half the rate of fp32 products (Emerald
-    // Rapids: 110 against 200 GFLOP/s a core), so widening bf16 to fp32 is faster there. AMD's
+    // Rapids: 110 against 200 GFLOP/s per core), so widening bf16 to fp32 is faster there. AMD's
     // cores run it at twice the fp32 rate.
     if (*level == Isa::kAvx512Bf16 && !__builtin_cpu_is("amd")) continue;
     if (IsaSupported(*level)) return *level;

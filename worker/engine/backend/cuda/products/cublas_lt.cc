@@ -22,7 +22,7 @@ uint32_t ReductionSchemes(int result_type) {
 void Check(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   throw std::runtime_error(std::string(call) + " failed: " + cublasLtGetStatusName(status) +
-                           "; is another process using the device's memory up?");
+                           "; is another process using up the device's memory?");
 }
 
 // cuBLASLt is column-major, so it sees each row-major matrix transposed: d^T = b^T a^T. Our b is
