@@ -107,12 +107,12 @@ Status CheckNamespaceFlag(const std::string& name) {
 int RunParsed(const CommandSet& commands, const GlobalOptions& options, Console& console) {
   const Command command = commands.program().Chosen();
   if (command == commands.program()) {
-    console.out << MainHelp(command);
+    console.out << FittedHelp(MainHelp(command), console);
     return Number(ExitCode::kOk);
   }
   const Action* action = commands.Find(command);
   if (action == nullptr) {
-    console.err << HelpOf(command);
+    console.err << FittedHelp(HelpOf(command), console);
     return Number(ExitCode::kUsage);
   }
   if (options.output == "yaml" && command.Name() != "submit") {
@@ -151,7 +151,7 @@ int RunArguments(const std::vector<std::string>& arguments, bool json, Console& 
     return Fail(console, ExplainParseError(program, outcome), json);
   }
   const Command command = program.Chosen();
-  console.out << (command == program ? MainHelp(program) : HelpOf(command));
+  console.out << FittedHelp(command == program ? MainHelp(program) : HelpOf(command), console);
   return Number(ExitCode::kOk);
 }
 

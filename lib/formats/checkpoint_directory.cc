@@ -191,6 +191,11 @@ StatusOr<CheckpointManifest> ReadManifest(const Storage& storage, const std::str
   const std::string path = JoinPath(directory, kManifestName);
   const auto text = storage.Get(path, kManifestBytesMax);
   if (text.status().code() == StatusCode::kNotFound) {
+    if (!storage.List(directory).ok()) {
+      return NotFound(
+          "{}: there is no such directory; expected a checkpoint (a directory with a {})",
+          directory, kManifestName);
+    }
     return NotFound("{} holds no complete checkpoint: manifest.json is missing{}", directory,
                     ImportHint(storage, directory, "it"));
   }

@@ -79,7 +79,7 @@ class Loader : private DocumentReader {
     ++layer_;
     ReadGroup("", root);
     ++layer_;
-    for (const std::string& entry : overrides) ApplyOverride(entry);
+    for (size_t i = 0; i < overrides.size(); ++i) ApplyOverride(overrides[i], SourceOf(i));
     Finish();
     result_.problems = problems().Take();
   }
@@ -240,10 +240,16 @@ class Loader : private DocumentReader {
     for (std::string& path : *paths) path = AbsolutePath(path, base_directory_);
   }
 
-  void ApplyOverride(const std::string& entry) {
+  // Empty for --set.
+  std::string SourceOf(size_t index) const {
+    const auto& sources = options_.override_sources;
+    return index < sources.size() ? sources[index] : "";
+  }
+
+  void ApplyOverride(const std::string& entry, const std::string& source) {
     const size_t equals = entry.find('=');
     const std::string path = entry.substr(0, equals);
-    const Place place{"--set " + path, "", {}, 1};
+    const Place place{source.empty() ? "--set " + path : source, "", {}, 1};
     if (equals == std::string::npos || equals == 0) {
       Report({"--set", "", {}, 1}, "",
              fmt::format("'{}' is not of the form key=value", Excerpt(entry)),

@@ -27,6 +27,8 @@ struct LoadOptions {
   // Relative paths start here: those in the file, and those in --set. Empty: they stay relative.
   std::string base_directory;
   std::string override_directory;
+  // By override, where it is from, such as "my.env:3". Empty, or fewer than overrides: "--set KEY".
+  std::vector<std::string> override_sources;
   // Absent: init_from stays as it is written, and its model is not read.
   FindInitialModel find_initial_model;
 };

@@ -7,24 +7,38 @@
 namespace gp::gpctl {
 namespace {
 
-// bash divides words at '=' and '@', too, and replaces only what comes after them.
+// bash divides words at '=' and ':', too, and before '@', and replaces only the last part; it does
+// not take quotes away.
 constexpr char kBashScript[] = R"BASH(# bash completion for gpctl: source <(gpctl completion bash)
 _gpctl() {
-  local line="${COMP_LINE:0:COMP_POINT}" found word before current
+  local line="${COMP_LINE:0:COMP_POINT}" quote="" current="" begun="" c i found word rest before
   local -a words
-  read -ra words <<< "$line"
-  [[ "$line" == *[[:space:]] ]] && words+=("")
-  current="${words[${#words[@]}-1]}"
-  before="${current%"${current##*[=@]}"}"
+  for ((i = 0; i < ${#line}; ++i)); do
+    c="${line:i:1}"
+    if [[ -n "$quote" ]]; then
+      if [[ "$c" == "$quote" ]]; then quote=""; else current+="$c"; fi
+    elif [[ "$c" == [\'\"] ]]; then quote="$c"; begun=1
+    elif [[ "$c" == \\ ]]; then current+="${line:$((++i)):1}"
+    elif [[ "$c" != [[:space:]] ]]; then current+="$c"
+    elif [[ -n "$current$begun" ]]; then words+=("$current"); current=""; begun=""
+    fi
+  done
+  rest="${current##*[=:]}"
+  if [[ "$rest" == *@* ]]; then rest="@${rest##*@}"; fi
+  before="${current%"$rest"}"
   COMPREPLY=()
-  found="$("${words[0]}" __complete "${words[@]:1}" 2>/dev/null)"
+  found="$("${words[0]}" __complete "${words[@]:1}" "$current" 2>/dev/null)"
+  if [[ "$found" == :files* ]]; then
+    while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -f -- "$rest")
+    found="${found#:files}"
+    # bash then quotes all words itself.
+    if [[ "${#COMPREPLY[@]}" -gt 0 ]]; then compopt -o filenames 2>/dev/null; quote=" "; fi
+  fi
   while IFS= read -r word; do
-    case "$word" in
-      "") ;;
-      :files) compopt -o filenames 2>/dev/null
-        while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -f -- "${current#"$before"}") ;;
-      *) COMPREPLY+=("${word#"$before"}") ;;
-    esac
+    [[ -n "$word" ]] || continue
+    word="${word#"$before"}"
+    if [[ -z "$quote" && "$word" == *[!A-Za-z0-9@%_+=:,./-]* ]]; then printf -v word %q "$word"; fi
+    COMPREPLY+=("$word")
   done <<< "$found"
   if [[ "${#COMPREPLY[@]}" -eq 1 && "${COMPREPLY[0]}" == *[=\<] ]]; then compopt -o nospace 2>/dev/null; fi
 }
@@ -35,10 +49,11 @@ constexpr char kZshScript[] = R"ZSH(#compdef gpctl
 # zsh completion for gpctl: source <(gpctl completion zsh)
 _gpctl() {
   local -a found open
-  found=("${(@f)$("${words[1]}" __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  found=("${(@f)$("${(Q)words[1]}" __complete "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}")
   found=("${(@)found:#}")
   if [[ "${found[1]}" == ":files" ]]; then
     shift found
+    [[ "$PREFIX" == --*=* ]] && compset -P 1 '*='
     _files
   fi
   open=("${(@M)found:#*[=<]}")
@@ -52,10 +67,14 @@ compdef _gpctl gpctl
 constexpr char kFishScript[] = R"FISH(# fish completion for gpctl: gpctl completion fish | source
 function __gpctl_complete
   set -l before (commandline -opc)
-  set -l current (commandline -ct)
+  set -l typed (commandline -ct)
+  set -l current (string unescape -- $typed; or string unescape -- $typed\'; or string unescape -- $typed\")
+  set -l flag (string match -r -- '^--[^=]*=' $current)
   for word in ($before[1] __complete $before[2..-1] "$current" 2>/dev/null)
     if test "$word" = ":files"
-      __fish_complete_path "$current"
+      for path in (__fish_complete_path (string replace -- "$flag" "" "$current"))
+        echo -- "$flag$path"
+      end
     else
       echo -- $word
     end

@@ -6,6 +6,7 @@
 
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/render/run_json.h"
+#include "client/gpctl/terminal/display_text.h"
 
 namespace gp::gpctl {
 namespace {
@@ -51,9 +52,10 @@ StatusOr<ExitCode> Help(Command program, const std::vector<std::string>& words, 
   if (session.json()) {
     Json document = Document("Help");
     document["text"] = text;
-    text = Pretty(document);
+    session.console().out << Pretty(document);
+  } else {
+    session.console().out << FittedHelp(text, session.console());
   }
-  session.console().out << text;
   return ExitCode::kOk;
 }
 
@@ -80,6 +82,10 @@ std::string MainHelp(Command program) {
   out += "\nTopics for 'gpctl help TOPIC':";
   for (const std::string& topic : HelpTopics()) out += " " + topic;
   return out + "\n'gpctl help COMMAND' shows a command's flags.\n";
+}
+
+std::string FittedHelp(const std::string& text, const Console& console) {
+  return console.out_is_terminal ? WrappedBelowText(text, console.Size().columns) : text;
 }
 
 void AddHelpCommand(CommandSet& commands) {

@@ -31,6 +31,11 @@ constexpr Way kCopy[] = {{"fork RUN@STEP", "begins a new run from a checkpoint"}
 constexpr Way kCompare[] = {{"compare RUN RUN", "shows runs side by side"}};
 constexpr Way kNodes[] = {{"workers list", "shows the nodes"}};
 constexpr Way kLogs[] = {{"logs RUN -f", "follows what a run's trainers print"}};
+constexpr Way kPrint[] = {{"logs RUN", "prints what a run's trainers wrote"},
+                          {"status RUN --run-file", "prints a run's file"},
+                          {"sample RUN", "writes text with a run's model"}};
+constexpr Way kScale[] = {{"up --workers N", "starts a service with more slots"},
+                          {"submit FILE --set resources.workers=N", "trains with more ranks"}};
 constexpr Way kHistory[] = {{"events RUN", "shows the history of a run"}};
 constexpr Way kSettings[] = {{"context", "chooses the service"},
                              {"status RUN --run-file", "prints a run's file"}};
@@ -53,7 +58,8 @@ constexpr Word kWords[] = {
     {"train", kStart},       {"apply", kStart},    {"create", kStart},     {"launch", kStart},
     {"clone", kCopy},        {"copy", kCopy},      {"cp", kCopy},          {"branch", kCopy},
     {"diff", kCompare},      {"nodes", kNodes},    {"node", kNodes},       {"worker", kNodes},
-    {"tail", kLogs},         {"log", kLogs},       {"history", kHistory},  {"config", kSettings},
+    {"tail", kLogs},         {"log", kLogs},       {"cat", kPrint},        {"print", kPrint},
+    {"scale", kScale},       {"resize", kScale},   {"history", kHistory},  {"config", kSettings},
     {"settings", kSettings}, {"generate", kWrite}, {"evaluate", kMeasure}, {"edit", kEdit},
     {"tag", kEdit},          {"annotate", kEdit},
 };

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "base/text/counted_noun.h"
 #include "client/api/run_state_name.h"
@@ -12,6 +13,7 @@
 #include "client/gpctl/render/run_text.h"
 #include "client/gpctl/render/run_words.h"
 #include "client/gpctl/session/age.h"
+#include "client/gpctl/terminal/display_text.h"
 
 namespace gp::gpctl {
 namespace {
@@ -124,6 +126,36 @@ std::string NoStepsText(const v1::Run& run, const StreamOptions& options) {
                      options.after_step, run.progress().step());
 }
 
+// Points as CSV. A score that has no column is named once on stderr.
+class CsvPoints {
+ public:
+  CsvPoints(const v1::Run& run, Console& console)
+      : name_(run.name()), columns_(ScoreColumns(run)), console_(console) {}
+
+  std::string Titles() const { return MetricsCsvTitles(columns_); }
+
+  std::string Line(const v1::MetricPoint& point) {
+    for (const v1::Score& score : point.scores()) {
+      if (std::find(columns_.begin(), columns_.end(), score.name()) != columns_.end()) continue;
+      if (named_.insert(score.name()).second) Name(score.name(), point.step());
+    }
+    return MetricsCsvLine(point, columns_);
+  }
+
+ private:
+  void Name(const std::string& score, int64_t step) {
+    console_.Warn({fmt::format(
+        "step {} has the score {}, for which these lines have no column; a new 'gpctl metrics {} "
+        "--format csv' has one, and --format json has every score",
+        step, OneSafeLine(score, true), name_)});
+  }
+
+  const std::string name_;
+  const std::vector<std::string> columns_;
+  Console& console_;
+  std::set<std::string> named_;
+};
+
 StatusOr<ExitCode> Metrics(const StreamOptions& options, Session& session) {
   if (session.json() && options.format == "csv") {
     return InvalidArgument("-o json and --format csv: expected one of them");
@@ -135,15 +167,14 @@ StatusOr<ExitCode> Metrics(const StreamOptions& options, Session& session) {
   request.set_after_step(options.after_step);
   request.set_follow(options.follow);
   const int64_t target = run.progress().target_steps();
-  std::vector<std::string> scores;
-  for (const v1::NewestScore& score : run.progress().scores()) scores.push_back(score.name());
   const bool csv = options.format == "csv";
   const bool json = session.json() || options.format == "json";
-  if (csv) session.console().out << MetricsCsvTitles(scores);
+  CsvPoints points(run, session.console());
+  if (csv) session.console().out << points.Titles();
   bool empty = true;
   const auto render = [&, target](const v1::MetricPoint& point) {
     empty = false;
-    if (csv) return MetricsCsvLine(point, scores);
+    if (csv) return points.Line(point);
     return json ? OneLine(MetricFields(point)) : StepLine(point, target, session.style()) + "\n";
   };
   const Status status =

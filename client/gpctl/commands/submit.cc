@@ -14,6 +14,7 @@
 #include "client/gpctl/render/plan_text.h"
 #include "client/gpctl/render/run_words.h"
 #include "client/gpctl/session/setting_file.h"
+#include "client/gpctl/terminal/display_text.h"
 #include "rpc/listen_address.h"
 #include "runspec/schema.h"
 
@@ -89,7 +90,7 @@ std::string SubmittedText(const v1::SubmitResponse& response) {
 }
 
 StatusOr<ExitCode> DryRun(const RunFileText& file, const SubmitOptions& options, Session& session) {
-  auto result = CheckRunFileOf(file, options.name, options.overrides, session);
+  auto result = CheckRunFileOf(file, options.name, SettingsOf(options), session);
   if (!result.spec) return ProblemsStatus(result);
   ASSIGN_OR_RETURN(const v1::SubmitResponse response, SubmitRunFile(file, options, session));
   // Another live run may have the file's name; the coordinator then chooses a similar one.
@@ -97,7 +98,9 @@ StatusOr<ExitCode> DryRun(const RunFileText& file, const SubmitOptions& options,
   Json document = Document("Plan");
   const AvailableMemory memory = ReadAvailableMemory();
   document.update(PlanFields(*result.spec, memory));
-  session.console().out << (session.json() ? Pretty(document) : PlanText(*result.spec, memory));
+  session.console().out << (session.json() ? Pretty(document)
+                                           : WrappedBelowText(PlanText(*result.spec, memory),
+                                                              session.width()));
   if (!session.json()) session.console().err << "Nothing was submitted (--dry-run).\n";
   return ExitCode::kOk;
 }
@@ -142,8 +145,10 @@ StatusOr<ExitCode> Submit(const SubmitOptions& given, Session& session) {
   SubmitOptions options = given;
   if (options.wait && options.detach)
     return InvalidArgument("--wait and --detach exclude each other");
-  ASSIGN_OR_RETURN(options.overrides,
+  ASSIGN_OR_RETURN(Settings settings,
                    SettingsOf(given.set_files, given.overrides, session.console()));
+  options.overrides = std::move(settings.values);
+  options.override_sources = std::move(settings.sources);
   const bool cluster = options.backend == "k8s";
   RETURN_IF_ERROR(CheckOutput(options, session));
   ASSIGN_OR_RETURN(const RunFileText file, ReadRunFile(options.file, session.console()));
@@ -166,12 +171,15 @@ StatusOr<ExitCode> Submit(const SubmitOptions& given, Session& session) {
 
 runspec::RunFileResult CheckForSubmit(const RunFileText& file, const SubmitOptions& options,
                                       Session& session) {
-  if (options.reads_model) return CheckRunFileOf(file, options.name, options.overrides, session);
+  if (options.reads_model) {
+    return CheckRunFileOf(file, options.name, SettingsOf(options), session);
+  }
   std::vector<std::string> overrides = options.overrides;
   if (!options.name.empty()) overrides.push_back("name=" + options.name);
   return runspec::LoadRunFile(file.text, file.name, overrides,
                               {.base_directory = file.directory,
-                               .override_directory = session.console().working_directory});
+                               .override_directory = session.console().working_directory,
+                               .override_sources = options.override_sources});
 }
 
 // Prints the server's warnings, except those that gpctl has printed: the server checks the run file
@@ -179,7 +187,10 @@ runspec::RunFileResult CheckForSubmit(const RunFileText& file, const SubmitOptio
 void TellNewWarnings(const v1::SubmitResponse& response, const runspec::RunFileResult& checked,
                      Console& console) {
   std::set<std::string> told;
-  for (const ConfigProblem& warning : checked.warnings) {
+  for (ConfigProblem warning : checked.warnings) {
+    told.insert(RenderProblems({warning}, "warning"));
+    // The server does not have the files of settings.
+    warning.source = "--set " + warning.key;
     told.insert(RenderProblems({warning}, "warning"));
   }
   for (const std::string& warning : response.warnings()) {
@@ -188,6 +199,10 @@ void TellNewWarnings(const v1::SubmitResponse& response, const runspec::RunFileR
 }
 
 }  // namespace
+
+Settings SettingsOf(const SubmitOptions& options) {
+  return {options.overrides, options.override_sources};
+}
 
 void PrintSubmitted(const v1::SubmitResponse& response, Session& session) {
   Json document = With("Run", RunFields(response.run()));

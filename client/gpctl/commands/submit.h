@@ -13,7 +13,8 @@ namespace gp::gpctl {
 struct SubmitOptions {
   std::string file;
   std::vector<std::string> overrides;
-  std::vector<std::string> set_files;  // --set-file: settings before `overrides`
+  std::vector<std::string> override_sources;  // as Settings::sources
+  std::vector<std::string> set_files;         // --set-file: settings before `overrides`
   std::string name;
   std::string request_id;
   bool detach = false;  // --detach: the default; only excludes --wait
@@ -26,6 +27,8 @@ struct SubmitOptions {
   std::string backend = "service";  // service | k8s
   JobSetOptions job_set;            // for --backend k8s
 };
+
+Settings SettingsOf(const SubmitOptions& options);
 
 // Checks the file and its data here (InvalidArgument holds every problem of the file), then sends
 // it; with options.dry_run the coordinator only checks it. Warnings go to stderr.

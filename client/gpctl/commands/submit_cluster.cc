@@ -7,7 +7,7 @@ namespace {
 
 StatusOr<runspec::RunSpec> SpecOf(const RunFileText& file, const SubmitOptions& options,
                                   Session& session) {
-  auto result = CheckRunFileOf(file, options.name, options.overrides, session);
+  auto result = CheckRunFileOf(file, options.name, SettingsOf(options), session);
   if (!result.spec) return ProblemsStatus(result);
   if (!session.NamespaceOfRuns().empty()) result.spec->run_namespace = session.NamespaceOfRuns();
   return *std::move(result.spec);

@@ -33,17 +33,11 @@ StatusOr<ExitCode> PrintFleet(Session& session) {
   return ExitCode::kOk;
 }
 
-bool IsTyped(const KeyPress& key, char lower) {
-  return key.kind == KeyPress::Kind::kCharacter && (key.character | 0x20) == lower;
-}
-
 void OpenPage(FleetPage page, FleetView& view) {
   view = {.page = view.page == page ? FleetPage::kAll : page};
 }
 
-void Scroll(const KeyPress& key, int rows_of_section, int rows_of_screen, FleetView& view) {
-  const int last = std::max(rows_of_section - 1, 0);
-  const int page = std::max(rows_of_screen - 4, 1);
+void Scroll(const KeyPress& key, const FleetScroll& scroll, FleetView& view) {
   switch (key.kind) {
     case KeyPress::Kind::kUp:
       view.first -= 1;
@@ -52,32 +46,32 @@ void Scroll(const KeyPress& key, int rows_of_section, int rows_of_screen, FleetV
       view.first += 1;
       break;
     case KeyPress::Kind::kPageUp:
-      view.first -= page;
+      view.first -= scroll.page;
       break;
     case KeyPress::Kind::kPageDown:
-      view.first += page;
+      view.first += scroll.page;
       break;
     case KeyPress::Kind::kHome:
       view.first = 0;
       break;
     case KeyPress::Kind::kEnd:
-      view.first = last;
+      view.first = scroll.last;
       break;
     default:
       break;
   }
-  view.first = std::clamp(view.first, 0, last);
+  view.first = std::clamp(view.first, 0, scroll.last);
 }
 
 // False when the user leaves.
-bool Handle(const KeyPress& key, int rows_of_section, int rows_of_screen, FleetView& view) {
-  if (IsTyped(key, 'q')) return false;
-  if (IsTyped(key, 'r')) OpenPage(FleetPage::kRuns, view);
-  if (IsTyped(key, 'w')) OpenPage(FleetPage::kQueue, view);
-  if (IsTyped(key, 'n')) OpenPage(FleetPage::kNodes, view);
+bool Handle(const KeyPress& key, const FleetScroll& scroll, FleetView& view) {
+  if (IsLetter(key, 'q')) return false;
+  if (IsLetter(key, 'r')) OpenPage(FleetPage::kRuns, view);
+  if (IsLetter(key, 'w')) OpenPage(FleetPage::kQueue, view);
+  if (IsLetter(key, 'n')) OpenPage(FleetPage::kNodes, view);
   if (key == KeyPress{KeyPress::Kind::kCharacter, '?'}) OpenPage(FleetPage::kHelp, view);
   if (key.kind == KeyPress::Kind::kEscape) view = {};
-  Scroll(key, rows_of_section, rows_of_screen, view);
+  Scroll(key, scroll, view);
   return true;
 }
 
@@ -90,15 +84,18 @@ Status FollowFleet(std::chrono::nanoseconds interval, Session& session) {
   FleetView view;
   while (!console.interruption.requested() && console.out.good()) {
     std::vector<ScreenLine> lines;
-    int rows = 0;
     feed->Read([&](const FleetModel& model) {
+      // The screen may have grown, and runs may have ended.
+      view.first = std::min(view.first, ScrollOf(model, view.page, session.style()).last);
       lines = FleetDashboard(model, view, session.Now(), session.style());
-      rows = FleetRows(model, view.page);
     });
     screen.Draw(lines);
     // The time at the bottom shows each second that the screen is alive.
     for (const KeyPress& key : screen.WaitForKeys(std::chrono::seconds(1))) {
-      if (!Handle(key, rows, console.Size().rows, view)) return OkStatus();
+      FleetScroll scroll;  // of the page to which the keys before have led
+      feed->Read(
+          [&](const FleetModel& model) { scroll = ScrollOf(model, view.page, session.style()); });
+      if (!Handle(key, scroll, view)) return OkStatus();
     }
     RETURN_IF_ERROR(feed->status());
   }

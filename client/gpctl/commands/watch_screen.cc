@@ -9,10 +9,6 @@
 namespace gp::gpctl {
 namespace {
 
-bool IsCharacter(const KeyPress& key, char lower) {
-  return key.kind == KeyPress::Kind::kCharacter && (key.character | 0x20) == lower;
-}
-
 std::string OutcomeText(const StatusOr<v1::Run>& run, bool pause) {
   if (!run.ok()) return "! " + Message(run.status());
   if (!pause) return run->name() + " continues when it has slots";
@@ -50,14 +46,14 @@ void WatchScreen::Draw(LiveScreen& screen) {
 
 bool WatchScreen::Handle(const KeyPress& key) {
   if (question_ != Question::kNone) {
-    Answer(IsCharacter(key, 'y'));
+    Answer(IsLetter(key, 'y'));
     return true;
   }
   if (!call_.valid()) view_.message.clear();
-  if (IsCharacter(key, 'q')) return false;
-  if (IsCharacter(key, 'l')) ShowPage(DashboardPage::kLog);
-  if (IsCharacter(key, 'p')) Ask();
-  if (IsCharacter(key, 'z')) view_.span = NextSpan(view_.span);
+  if (IsLetter(key, 'q')) return false;
+  if (IsLetter(key, 'l')) ShowPage(DashboardPage::kLog);
+  if (IsLetter(key, 'p')) Ask();
+  if (IsLetter(key, 'z')) view_.span = NextSpan(view_.span);
   if (key == KeyPress{KeyPress::Kind::kCharacter, '?'}) ShowPage(DashboardPage::kHelp);
   if (key.kind == KeyPress::Kind::kEscape) view_.page = DashboardPage::kMain;
   return true;

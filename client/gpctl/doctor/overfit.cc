@@ -90,7 +90,7 @@ std::string VerdictText(const Json& verdict, bool learned) {
 StatusOr<ExitCode> Overfit(const OverfitOptions& options, Session& session) {
   Console& console = session.console();
   ASSIGN_OR_RETURN(const RunFileText file, ReadRunFile(options.file, console));
-  const runspec::RunFileResult checked = CheckRunFile(file, options.overrides, session);
+  const runspec::RunFileResult checked = CheckRunFile(file, {options.overrides, {}}, session);
   if (!checked.spec) return ProblemsStatus(checked);
   const std::string program = JoinPath(console.program_directory, "gp-trainer");
   FileDescriptor resolved;

@@ -5,9 +5,12 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <string_view>
 
 #include "base/file.h"
 #include "base/text/excerpt.h"
+#include "base/text/safe_text.h"
+#include "base/text/utf8.h"
 #include "client/gpctl/nanogpt/nanogpt_data.h"
 #include "client/gpctl/nanogpt/nanogpt_keys.h"
 #include "client/gpctl/render/run_json.h"
@@ -66,8 +69,9 @@ class Values {
 
   std::string Text(const std::string& name) {
     const PythonValue& value = given_.at(name).value;
-    if (const auto* text = std::get_if<std::string>(&value)) return *text;
-    Report(name, "a string");
+    const auto* text = std::get_if<std::string>(&value);
+    if (text != nullptr && IsUtf8(*text)) return *text;
+    Report(name, text == nullptr ? "a string" : "text in UTF-8");
     return "";
   }
 
@@ -111,7 +115,20 @@ std::string Line(const std::string& key, const char* value, const std::string& f
   return Line(key, std::string(value), from);
 }
 
+// REQUIRES: valid UTF-8.
 std::string ListOf(const std::string& path) { return Json::array({path}).dump(); }
+
+// Whether a run file, which is text, can hold the path.
+bool IsPathOfText(std::string_view path) {
+  while (!path.empty()) {
+    const auto code_point = TakeCodePoint(path);
+    if (!code_point || IsUnsafeToShow(*code_point)) return false;
+  }
+  return true;
+}
+
+constexpr size_t kPathCharactersMax = 200;  // of a message
+constexpr char kExpectedPath[] = "expected a path in UTF-8 without control characters";
 
 // Letters, digits and "-_." of the file's name without its ".py".
 std::string RunName(const std::string& path) {
@@ -133,6 +150,10 @@ class Translation {
         path_(AbsolutePath(config.path, console.working_directory)) {}
 
   StatusOr<NanogptRunFile> Translate() {
+    if (!IsPathOfText(config_.path)) {
+      return InvalidArgument("--from-nanogpt: '{}': {}; rename it", Excerpt(config_.path),
+                             kExpectedPath);
+    }
     ReadFile();
     if (made_.settings == 0) {
       return InvalidArgument(
@@ -141,6 +162,7 @@ class Translation {
           config_.path);
     }
     ReadOverrides();
+    FindData();
     Write();
     if (!values_.problems().empty()) {
       std::string text = values_.problems();
@@ -211,6 +233,24 @@ class Translation {
     }
   }
 
+  void FindData() {
+    const std::string dataset = values_.Text("dataset");
+    if (!IsPathOfText(dataset)) {
+      values_.AddProblem(fmt::format("{}, {}", values_.Describe("dataset"), kExpectedPath));
+      return;
+    }
+    data_ = FindNanogptData(path_, dataset, console_.working_directory);
+    if (!CheckPath("the data", data_.text.empty() ? data_.train : data_.text)) data_ = {};
+  }
+
+  // The folders that lead to a path may be the problem, too.
+  bool CheckPath(const char* what, const std::string& path) {
+    if (IsPathOfText(path)) return true;
+    values_.AddProblem(fmt::format("{} would be '{}', {}; move the folder", what,
+                                   Excerpt(path, kPathCharactersMax), kExpectedPath));
+    return false;
+  }
+
   void Write() {
     std::string& text = made_.text;
     text = fmt::format(
@@ -219,7 +259,6 @@ class Translation {
         "apiVersion: gp/v1\n"
         "name: {}\n",
         BaseNameOf(config_.path), runspec::YamlScalar(RunName(config_.path)));
-    data_ = FindNanogptData(path_, values_.Text("dataset"), console_.working_directory);
     WriteLabels();
     WriteModel();
     WriteData();
@@ -270,6 +309,7 @@ class Translation {
     }
     pretrained_ = true;
     const NanogptWeights weights = FindNanogptWeights(path_, name, console_);
+    if (!CheckPath("the weights", weights.directory)) return true;
     if (!weights.found) {
       made_.can_train = false;
       made_.warnings.push_back(weights.note);

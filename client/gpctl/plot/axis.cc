@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "base/text/thousands.h"
+#include "client/gpctl/terminal/number_text.h"
 
 namespace gp::gpctl {
 namespace {
@@ -187,6 +188,20 @@ std::string AxisName(AxisKind kind) {
       break;
   }
   return "";
+}
+
+std::string PlaceText(double x, AxisKind kind) {
+  switch (kind) {
+    case AxisKind::kSteps:
+      return "step " + WithThousands(std::llround(x));
+    case AxisKind::kTokens:
+      return CompactCount(x) + " tokens";
+    case AxisKind::kTime:
+      return DurationText(x);
+    case AxisKind::kNumber:
+      break;
+  }
+  return fmt::format("{}", x);
 }
 
 }  // namespace gp::gpctl

@@ -46,4 +46,7 @@ std::vector<Tick> TicksOf(const Axis& axis, int count_max);
 // "steps", "tokens", "time"; empty for kNumber.
 std::string AxisName(AxisKind kind);
 
+// A place on the axis in words: "step 1,200", "1.5M tokens", "2m10s".
+std::string PlaceText(double x, AxisKind kind);
+
 }  // namespace gp::gpctl

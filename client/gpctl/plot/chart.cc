@@ -7,8 +7,6 @@
 #include <limits>
 
 #include "base/text/counted_noun.h"
-#include "base/text/thousands.h"
-#include "client/gpctl/terminal/number_text.h"
 
 namespace gp::gpctl {
 namespace {
@@ -40,20 +38,6 @@ AxisRange WithMargin(const Extent& extent, bool log) {
   // If no value is negative, the axis does not extend below 0.
   const double low = range.low - margin;
   return {range.low >= 0 && low < 0 ? 0 : low, range.high + margin};
-}
-
-std::string PlaceText(double x, AxisKind kind) {
-  switch (kind) {
-    case AxisKind::kSteps:
-      return "step " + WithThousands(std::llround(x));
-    case AxisKind::kTokens:
-      return CompactCount(x) + " tokens";
-    case AxisKind::kTime:
-      return DurationText(x);
-    case AxisKind::kNumber:
-      break;
-  }
-  return fmt::format("{}", x);
 }
 
 struct Stretch {

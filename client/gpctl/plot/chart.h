@@ -10,12 +10,17 @@
 
 namespace gp::gpctl {
 
+// How a line is drawn.
+enum class Stroke { kSolid, kDashed, kDotted, kDashDotted };
+inline constexpr size_t kStrokeCount = 4;
+inline constexpr size_t kCurveColorCount = 8;  // of every palette
+
 struct Curve {
   std::string label;      // at the end of the line, or in the legend; empty: none
   std::vector<double> x;  // increasing; in the unit of the chart's x axis
   std::vector<double> y;  // as many as x; NaN and infinite values are gaps with a mark
   int color = 0;          // its number in the palette; beyond the last color the first follows
-  bool dashed = false;
+  Stroke stroke = Stroke::kSolid;
   bool faint = false;  // the values behind a smoothed curve
 };
 

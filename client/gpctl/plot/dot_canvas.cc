@@ -24,6 +24,16 @@ constexpr std::string_view kAsciiCells = " '-'.|_|";
 
 }  // namespace
 
+bool Pen::MoveTo(Dot at) {
+  if (lengths_.empty()) return true;
+  if (!begin_) begin_ = at;
+  if (std::max(std::abs(at.x - begin_->x), std::abs(at.y - begin_->y)) >= lengths_[part_]) {
+    begin_ = at;
+    part_ = (part_ + 1) % lengths_.size();
+  }
+  return part_ % 2 == 0;
+}
+
 DotCanvas::DotCanvas(int columns, int rows, Cells cells)
     : columns_(columns),
       rows_(rows),
@@ -45,13 +55,13 @@ void DotCanvas::Point(Dot at, int owner) {
   if (marks_[cell] == 0) owners_[cell] = owner;
 }
 
-void DotCanvas::Line(Dot from, Dot to, int owner) {
+void DotCanvas::Line(Dot from, Dot to, Pen& pen, int owner) {
   const int steps = std::max({std::abs(to.x - from.x), std::abs(to.y - from.y), 1});
   for (int i = 0; i <= steps; ++i) {
     const double share = static_cast<double>(i) / steps;
-    Point({from.x + static_cast<int>((to.x - from.x) * share + (to.x < from.x ? -0.5 : 0.5)),
-           from.y + static_cast<int>((to.y - from.y) * share + (to.y < from.y ? -0.5 : 0.5))},
-          owner);
+    const Dot at{from.x + static_cast<int>((to.x - from.x) * share + (to.x < from.x ? -0.5 : 0.5)),
+                 from.y + static_cast<int>((to.y - from.y) * share + (to.y < from.y ? -0.5 : 0.5))};
+    if (pen.MoveTo(at)) Point(at, owner);
   }
 }
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gp::gpctl {
@@ -12,6 +14,23 @@ namespace gp::gpctl {
 struct Dot {
   int x = 0;
   int y = 0;
+};
+
+// Which dots along a curve are drawn. A curve keeps its pen from line to line, so that its dashes
+// do not begin anew at each point.
+class Pen {
+ public:
+  // The lengths of dashes and gaps in turn, in dots; empty: a solid line. A part ends where the
+  // curve is that far from the part's beginning, so that the noise of a curve does not shorten it.
+  explicit Pen(std::vector<int> lengths = {}) : lengths_(std::move(lengths)) {}
+
+  // Goes on to the next dot; whether it is drawn.
+  bool MoveTo(Dot at);
+
+ private:
+  std::vector<int> lengths_;
+  size_t part_ = 0;           // of lengths_
+  std::optional<Dot> begin_;  // of the part
 };
 
 class DotCanvas {
@@ -25,7 +44,7 @@ class DotCanvas {
 
   // Dots outside the canvas are left out. `owner` is the number of the curve; a cell belongs to the
   // curve that drew into it last.
-  void Line(Dot from, Dot to, int owner);
+  void Line(Dot from, Dot to, Pen& pen, int owner);
   void Point(Dot at, int owner);
   // A character instead of the dots of a cell. It stays, whatever is drawn there later.
   void Mark(Dot at, char sign, int owner);

@@ -19,6 +19,7 @@ constexpr double kFontPixels = 13;
 constexpr double kLabelPixels = 16;  // the smallest distance of two labels
 constexpr double kLabelsMax = 230;   // the widest label
 constexpr double kMarkSize = 3.5;    // half the width of the mark of a gap
+constexpr double kKeyPixels = 18;    // the sample of a line before its label
 constexpr double kMarkPixels = 12;   // marks of a curve that are closer are one
 constexpr size_t kDotsMax = 80;      // an evaluation curve with at most as many points shows them
 
@@ -77,6 +78,21 @@ std::string Place(double value) {
   std::string text = fmt::format("{:.1f}", value);
   if (text.ends_with(".0")) text.resize(text.size() - 2);
   return text == "-0" ? "0" : text;
+}
+
+// The attributes of a line of this stroke.
+const char* DashesOf(Stroke stroke) {
+  switch (stroke) {
+    case Stroke::kDashed:
+      return " stroke-dasharray=\"6 4\"";
+    case Stroke::kDotted:
+      return " stroke-dasharray=\"0.1 4.5\" stroke-linecap=\"round\"";
+    case Stroke::kDashDotted:
+      return " stroke-dasharray=\"7 4.5 0.1 4.5\" stroke-linecap=\"round\"";
+    case Stroke::kSolid:
+      break;
+  }
+  return "";
 }
 
 struct Box {
@@ -156,8 +172,8 @@ class SvgWriter {
     double top = kOuter + 28 + (picture_.subtitle.empty() ? 0 : 20);
     for (Panel& panel : panels_) {
       top += 30;
-      panel.box = {kOuter + left + 10, kWidth - kOuter - (label > 0 ? label + 22 : 0), top,
-                   top + room};
+      panel.box = {kOuter + left + 10, kWidth - kOuter - (label > 0 ? label + kKeyPixels + 12 : 0),
+                   top, top + room};
       top += room;
     }
     height_ = top + 62 + 18 * static_cast<double>(picture_.notes.size());
@@ -186,13 +202,6 @@ class SvgWriter {
     return theme_.series[static_cast<size_t>(curve.color) % theme_.series.size()];
   }
 
-  // Beyond the last color the same colors follow with dotted lines, as on the gateway's pages.
-  std::string DashesOf(const Curve& curve) const {
-    if (curve.dashed) return " stroke-dasharray=\"6 4\"";
-    const bool is_dotted = static_cast<size_t>(curve.color) >= theme_.series.size();
-    return is_dotted ? " stroke-dasharray=\"2 4\" stroke-linecap=\"round\"" : "";
-  }
-
   void AddPanel(const Panel& panel) {
     const Box& box = panel.box;
     AddText(kOuter, box.top - 10, panel.chart.title, theme_.text, " font-weight=\"600\"");
@@ -214,7 +223,7 @@ class SvgWriter {
   void AddCurve(const Curve& curve, const Panel& panel) {
     std::string path;
     std::string dots;
-    const bool has_dots = curve.dashed && curve.x.size() <= kDotsMax;
+    const bool has_dots = curve.stroke != Stroke::kSolid && curve.x.size() <= kDotsMax;
     size_t drawn = 0;  // points since the last gap
     const auto add_dot = [&](size_t i) {
       dots +=
@@ -239,7 +248,7 @@ class SvgWriter {
           "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\" stroke-opacity=\"{}\" "
           "stroke-linejoin=\"round\"{}/>\n",
           path, ColorOf(curve), curve.faint ? "1" : "1.8", curve.faint ? "0.3" : "1",
-          DashesOf(curve));
+          DashesOf(curve.stroke));
     }
     out_ += dots;
     if (!curve.faint) AddGapMarks(curve, panel);
@@ -298,9 +307,10 @@ class SvgWriter {
             Place(right + 8), Place(end.label), color);
       }
       out_ += fmt::format("<path d=\"M{} {}L{} {}\" stroke=\"{}\" stroke-width=\"3\"{}/>\n",
-                          Place(right + 8), Place(end.label), Place(right + 18), Place(end.label),
-                          color, end.curve->dashed ? " stroke-dasharray=\"4 2\"" : "");
-      AddText(right + 22, end.label + 4.5, Fitted(end.curve->label, kLabelsMax), theme_.text, "");
+                          Place(right + 8), Place(end.label), Place(right + 8 + kKeyPixels),
+                          Place(end.label), color, DashesOf(end.curve->stroke));
+      AddText(right + kKeyPixels + 12, end.label + 4.5, Fitted(end.curve->label, kLabelsMax),
+              theme_.text, "");
     }
   }
 

@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "client/gpctl/plot/chart.h"
+
 namespace gp::gpctl {
 
 struct SvgTheme {
@@ -12,7 +14,7 @@ struct SvgTheme {
   const char* text;
   const char* muted;  // texts of axes
   const char* line;   // the grid
-  std::array<const char*, 8> series;
+  std::array<const char*, kCurveColorCount> series;
 };
 
 inline constexpr SvgTheme kLightTheme = {

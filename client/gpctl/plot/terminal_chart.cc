@@ -15,11 +15,10 @@ namespace {
 
 constexpr int kLeastColumns = 8;  // of the canvas
 constexpr int kLeastRows = 2;
-constexpr int kLegendRowsMax = 4;
 constexpr int kFaintCode = 90;  // bright black, readable on dark and on light
 // Bright blue, yellow, cyan, magenta, red, green: any two neighbours differ for people who are
 // colour-blind, on dark and on light.
-constexpr int kCurveCodes[] = {94, 33, 36, 35, 31, 32, 96, 95};
+constexpr int kCurveCodes[kCurveColorCount] = {94, 33, 36, 35, 31, 32, 96, 95};
 constexpr char kLetters[] = "abcdefghijklmnopqrstuvwxyz";
 
 std::string Painted(const std::string& text, int code) {
@@ -29,13 +28,46 @@ std::string Painted(const std::string& text, int code) {
 // Whether the legend has the curve.
 bool IsNamed(const Curve& curve) { return !curve.faint && !curve.label.empty(); }
 
+// What the legend shows of a line.
+std::string StrokeText(Stroke stroke, bool utf8) {
+  switch (stroke) {
+    case Stroke::kDashed:
+      return utf8 ? "╌╌" : "- -";
+    case Stroke::kDotted:
+      return utf8 ? "··" : "...";
+    case Stroke::kDashDotted:
+      return utf8 ? "─·" : "-.-";
+    case Stroke::kSolid:
+      break;
+  }
+  return utf8 ? "──" : "---";
+}
+
+// Gaps are wide enough to leave out at least a whole cell.
+Pen PenOf(Stroke stroke, bool braille) {
+  switch (stroke) {
+    case Stroke::kDashed:
+      return Pen(braille ? std::vector{6, 6} : std::vector{3, 3});
+    case Stroke::kDotted:
+      return Pen(braille ? std::vector{1, 3} : std::vector{1, 2});
+    case Stroke::kDashDotted:
+      return Pen(braille ? std::vector{7, 4, 1, 4} : std::vector{4, 2, 1, 2});
+    case Stroke::kSolid:
+      break;
+  }
+  return Pen();
+}
+
 class TerminalChart {
  public:
   TerminalChart(const Chart& chart, ChartSize size, const ChartStyle& style)
       : chart_(chart), size_(size), style_(style), axes_(AxesOf(chart)) {
     const auto shown = std::count_if(chart.curves.begin(), chart.curves.end(),
                                      [](const Curve& curve) { return IsNamed(curve); });
-    has_letters_ = shown > 1 && !style.color;
+    const bool colors_repeat =
+        std::any_of(chart.curves.begin(), chart.curves.end(),
+                    [](const Curve& curve) { return curve.color >= int{kCurveColorCount}; });
+    has_letters_ = shown > 1 && (!style.color || colors_repeat);
   }
 
   std::vector<std::string> Lines() {
@@ -71,11 +103,12 @@ class TerminalChart {
     return one.faint ? kFaintCode : kCurveCodes[one.color % std::size(kCurveCodes)];
   }
 
-  // A curve without a label has the letter of the one before it.
+  // A curve without a label has the letter of the one before it, as a capital.
   char LetterOf(int curve) const {
     int letter = 0;
     for (int i = 1; i <= curve; ++i) letter += IsNamed(chart_.curves[i]) ? 1 : 0;
-    return kLetters[letter % (std::size(kLetters) - 1)];
+    const char found = kLetters[letter % (std::size(kLetters) - 1)];
+    return IsNamed(chart_.curves[curve]) ? found : static_cast<char>(found - 'a' + 'A');
   }
 
   std::string Cut(const std::string& text) const {
@@ -108,14 +141,11 @@ class TerminalChart {
   std::vector<std::string> LegendLines() const {
     std::vector<std::string> lines;
     int used = 0;
-    const char* stroke = style_.utf8 ? "──" : "--";
-    const char* dashes = style_.utf8 ? "╌╌" : "..";
     for (size_t i = 0; i < chart_.curves.size(); ++i) {
       const Curve& curve = chart_.curves[i];
       if (!IsNamed(curve)) continue;
-      const std::string mark = has_letters_   ? std::string(1, LetterOf(static_cast<int>(i)))
-                               : curve.dashed ? dashes
-                                              : stroke;
+      const std::string mark = has_letters_ ? std::string(1, LetterOf(static_cast<int>(i)))
+                                            : StrokeText(curve.stroke, style_.utf8);
       const std::string value = LastValueText(curve);
       const int room = size_.columns - DisplayWidth(mark) - 1 - static_cast<int>(value.size());
       if (room < 1) continue;
@@ -130,7 +160,6 @@ class TerminalChart {
       used += (used > 0 ? 3 : 0) + width;
       lines.back() += Painted(mark, CodeOf(static_cast<int>(i))) + " " + text;
     }
-    if (lines.size() > kLegendRowsMax) lines.resize(kLegendRowsMax);
     return lines;
   }
 
@@ -142,6 +171,7 @@ class TerminalChart {
 
   void DrawCurve(int number, DotCanvas& canvas) const {
     const Curve& curve = chart_.curves[number];
+    Pen pen = PenOf(curve.stroke, style_.utf8);
     std::optional<Dot> before;
     for (size_t i = 0; i < curve.x.size(); ++i) {
       const double y = curve.y[i];
@@ -152,7 +182,7 @@ class TerminalChart {
       }
       const Dot at = PlaceOf(curve.x[i], y, canvas);
       if (before) {
-        canvas.Line(*before, at, number);
+        canvas.Line(*before, at, pen, number);
       } else {
         canvas.Point(at, number);
       }

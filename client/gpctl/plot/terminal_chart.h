@@ -20,9 +20,9 @@ struct ChartStyle {
 
 // At most `size.rows` lines (exactly as many if there is room for the curves), none wider than
 // `size.columns`: the title, the curves with their axes, and a legend with each curve's last value.
-// Without colours, several curves are drawn with a letter each. A value that is NaN is an "x" at
-// the upper edge; an infinite one is "^" there or "v" at the lower edge. Labels may have any
-// characters.
+// Where colours do not tell several curves apart, they are drawn with a letter each; a curve
+// without a label has the capital of the one before it. A value that is NaN is an "x" at the upper
+// edge; an infinite one is "^" there or "v" at the lower edge. Labels may have any characters.
 std::vector<std::string> DrawChart(const Chart& chart, ChartSize size, const ChartStyle& style);
 
 }  // namespace gp::gpctl

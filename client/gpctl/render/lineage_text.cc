@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -62,6 +63,16 @@ std::string ProgressText(const v1::Run& run) {
   return text;
 }
 
+// The line in lines that begin with `inside`, which keeps the bars of the tree. The first one has
+// a beginning that is not wider.
+std::string WrappedInside(const std::string& line, int columns, const std::string& inside) {
+  if (columns <= 0) return line;
+  const std::string broken = Wrapped(line, std::max(columns - DisplayWidth(inside), 20), 0);
+  std::string text;
+  for (const char c : broken) text += c == '\n' ? "\n" + inside : std::string(1, c);
+  return text;
+}
+
 }  // namespace
 
 Lineage::Lineage(std::vector<v1::Run> runs, std::string run) : run_(std::move(run)) {
@@ -85,34 +96,38 @@ const v1::Run& Lineage::Root() const {
   return *root;
 }
 
-std::string Lineage::Text(bool utf8) const {
+std::string Lineage::Text(bool utf8, int columns) const {
   std::string text;
   std::set<std::string> shown;
-  AddTree(Root(), {}, utf8, shown, text);
+  AddTree(Root(), {}, {utf8, columns}, shown, text);
   return text;
 }
 
-void Lineage::AddTree(const v1::Run& run, const Branch& branch, bool utf8,
+void Lineage::AddTree(const v1::Run& run, const Branch& branch, const Style& style,
                       std::set<std::string>& shown, std::string& text) const {
   const bool is_root = shown.empty();
   if (!shown.insert(run.run_id()).second) return;
+  const bool utf8 = style.utf8;
   const char* corner = utf8 ? "└─ " : "`- ";
   const char* tee = utf8 ? "├─ " : "|- ";
   const std::string mark = is_root ? "" : branch.last ? corner : tee;
   const std::string bar = is_root ? "" : branch.last ? "   " : utf8 ? "│  " : "|  ";
   const std::string below = branch.indent + bar;
-  text += fmt::format("{}{}{} ({}){}  {}{}{}\n", branch.indent, mark, run.name(), run.run_id(),
-                      run.run_id() == run_ ? " *" : "", ProgressText(run), OriginText(run),
-                      ChangeText(ChangesBetween(ParentFile(run, runs_), FirstFile(run))));
+  const std::string inside = below + "   ";
+  const auto add = [&](const std::string& before, const std::string& line) {
+    text += before + WrappedInside(line, style.columns, inside) + "\n";
+  };
+  add(branch.indent + mark,
+      fmt::format("{} ({}){}  {}{}{}", run.name(), run.run_id(), run.run_id() == run_ ? " *" : "",
+                  ProgressText(run), OriginText(run),
+                  ChangeText(ChangesBetween(ParentFile(run, runs_), FirstFile(run)))));
   if (const std::string annotation = AnnotationText(run, utf8); !annotation.empty()) {
-    text += fmt::format("{}   {}\n", below, annotation);
+    add(inside, annotation);
   }
-  for (int i = 1; i < run.legs_size(); ++i) {
-    text += fmt::format("{}   {}\n", below, LegText(run.legs(i - 1), run.legs(i)));
-  }
+  for (int i = 1; i < run.legs_size(); ++i) add(inside, LegText(run.legs(i - 1), run.legs(i)));
   const auto [first, end] = children_.equal_range(run.run_id());
   for (auto child = first; child != end; ++child) {
-    AddTree(runs_.at(child->second), {below, std::next(child) == end}, utf8, shown, text);
+    AddTree(runs_.at(child->second), {below, std::next(child) == end}, style, shown, text);
   }
 }
 

@@ -20,7 +20,8 @@ class Lineage {
 
   // One line for each run and each later leg, indented below what it began from, with the keys that
   // changed there. Marks the run in question.
-  std::string Text(bool utf8) const;
+  // `columns`: where lines are broken; 0: nowhere.
+  std::string Text(bool utf8, int columns = 0) const;
   // {"root": …, "runs": [{run_id, name, state, parent, changed, legs}]}
   Json Fields() const;
 
@@ -29,9 +30,13 @@ class Lineage {
     std::string indent;  // of the run's own line
     bool last = true;    // among its parent's children
   };
+  struct Style {
+    bool utf8 = true;
+    int columns = 0;
+  };
   // `shown`: the runs that the text has already. A damaged catalogue may have a circle.
-  void AddTree(const v1::Run& run, const Branch& branch, bool utf8, std::set<std::string>& shown,
-               std::string& text) const;
+  void AddTree(const v1::Run& run, const Branch& branch, const Style& style,
+               std::set<std::string>& shown, std::string& text) const;
   const v1::Run& Root() const;
 
   std::map<std::string, v1::Run> runs_;

@@ -4,11 +4,15 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <type_traits>
 
 #include "client/gpctl/terminal/number_text.h"
 #include "contract/training_point.h"
+#include "formats/path_pattern.h"
 #include "rpc/message_fields.h"
+#include "runspec/run_file.h"
+#include "tasks/choice_file.h"
 
 namespace gp::gpctl {
 namespace {
@@ -40,7 +44,37 @@ std::string CellText(const std::optional<double>& value, bool) {
   return value ? fmt::format("{}", *value) : "";
 }
 
+// The files that a pattern matches here; the pattern itself if the files are on another machine.
+std::vector<std::string> TaskFiles(const std::string& pattern) {
+  const auto paths = formats::ExpandPatterns({pattern}, "eval.tasks");
+  return paths.ok() ? *paths : std::vector<std::string>{pattern};
+}
+
+bool IsPattern(const std::string& path) { return path.find_first_of("*?[") != std::string::npos; }
+
+void AddTaskScores(const std::string& run_file, std::set<std::string>& names) {
+  const auto result = runspec::LoadRunFile(run_file, "run file");
+  if (!result.spec) return;
+  for (const std::string& pattern : result.spec->eval.tasks) {
+    for (const std::string& path : TaskFiles(pattern)) {
+      if (IsPattern(path)) continue;
+      const std::string name =
+          fmt::format("{}/{}/", tasks::TaskName(path), result.spec->eval.task_style);
+      names.insert(name + "acc");
+      names.insert(name + "acc_norm");
+    }
+  }
+}
+
 }  // namespace
+
+std::vector<std::string> ScoreColumns(const v1::Run& run) {
+  std::set<std::string> names = {contract::kBitsPerByte};
+  for (const v1::NewestScore& score : run.progress().scores()) names.insert(score.name());
+  AddTaskScores(run.resolved(), names);
+  for (const v1::Leg& leg : run.legs()) AddTaskScores(leg.resolved(), names);
+  return {names.begin(), names.end()};
+}
 
 std::string MetricsCsvTitles(const std::vector<std::string>& scores) {
   std::string line;

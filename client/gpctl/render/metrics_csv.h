@@ -8,6 +8,10 @@
 
 namespace gp::gpctl {
 
+// The scores that the run has, and those that its run file makes it record later, in order of their
+// names: the title line of a run that is followed has a column for each.
+std::vector<std::string> ScoreColumns(const v1::Run& run);
+
 // The line of titles: the keys of `gpctl metrics -o json`, a column phase_NAME for each phase of a
 // step, `time`, and the scores.
 std::string MetricsCsvTitles(const std::vector<std::string>& scores);

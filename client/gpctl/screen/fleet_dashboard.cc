@@ -29,13 +29,16 @@ std::string WithCount(std::string titles, int count) {
   return gap == std::string::npos ? titles + mark : titles.replace(gap, mark.size(), mark);
 }
 
+// The last row at which a window of `rows` lines may begin: the rows after it fill the window.
+int LastFirst(int all, int rows) { return std::max(all - std::max(rows - 1, 1), 0); }
+
 // Titles, then the rows from `first` on. If they do not fit into `rows` lines, the last line says
 // how many more there are; if there are few lines, the titles say it.
 std::vector<ScreenLine> Window(const std::vector<ScreenLine>& table, int first, int rows,
                                bool utf8) {
   constexpr int kWithLastLine = 4;
   const int all = static_cast<int>(table.size()) - 1;
-  first = std::clamp(first, 0, std::max(all - 1, 0));
+  first = std::clamp(first, 0, LastFirst(all, rows));
   const bool more = all - first > rows - 1;
   const bool last_line = more && rows >= kWithLastLine;
   const int shown = std::clamp(rows - 1 - (last_line ? 1 : 0), 0, all - first);
@@ -104,18 +107,43 @@ std::vector<ScreenLine> HelpPage(const TextStyle& style) {
   return lines;
 }
 
-std::vector<ScreenLine> BodyOf(const FleetModel& model, const FleetView& view, double now,
-                               const TextStyle& style, int rows) {
+// What is above every page.
+std::vector<ScreenPart> PartsAbove(const FleetModel& model, const TextStyle& style) {
   std::vector<ScreenPart> parts = {FixedPart({Heading(model, style)}, 0)};
   if (!model.notice().empty()) {
     parts.push_back(
         FixedPart({ScreenLine("! " + OneSafeLine(model.notice(), style.utf8), Color::kYellow)}, 0));
   }
+  return parts;
+}
+
+bool IsSection(FleetPage page) {
+  return page == FleetPage::kRuns || page == FleetPage::kQueue || page == FleetPage::kNodes;
+}
+
+// The rows of a section.
+int RowsOf(const FleetModel& model, FleetPage page) {
+  if (page == FleetPage::kNodes) return model.nodes().nodes_size();
+  return static_cast<int>(std::count_if(
+      model.runs().begin(), model.runs().end(),
+      [page](const v1::Run& run) { return IsWaiting(run) == (page == FleetPage::kQueue); }));
+}
+
+// The lines above the footer.
+int BodyRows(const TextStyle& style) {
+  constexpr int kFooterMin = 3;  // rows from which on there is a footer
+  return style.height - (style.height >= kFooterMin ? 1 : 0);
+}
+
+std::vector<ScreenLine> BodyOf(const FleetModel& model, const FleetView& view, double now,
+                               const TextStyle& style) {
+  const int rows = BodyRows(style);
+  std::vector<ScreenPart> parts = PartsAbove(model, style);
   if (view.page == FleetPage::kHelp) {
     parts.push_back({.least = 1, .most = rows, .rank = 1, .draw = [&](int /*share*/) {
                        return HelpPage(style);
                      }});
-  } else if (view.page != FleetPage::kAll) {
+  } else if (IsSection(view.page)) {
     const auto table = LinesOf(TableOf(model, view.page, now, style));
     parts.push_back({.least = 1, .most = rows, .rank = 1, .draw = [&, table](int share) {
                        return Window(table, view.first, share, style.utf8);
@@ -142,11 +170,8 @@ std::vector<ScreenLine> BodyOf(const FleetModel& model, const FleetView& view, d
 
 std::vector<ScreenLine> FleetDashboard(const FleetModel& model, const FleetView& view, double now,
                                        const TextStyle& style) {
-  constexpr int kFooterMin = 3;  // rows from which on there is a footer
-  const bool has_footer = style.height >= kFooterMin;
-  std::vector<ScreenLine> lines =
-      BodyOf(model, view, now, style, style.height - (has_footer ? 1 : 0));
-  if (has_footer) {
+  std::vector<ScreenLine> lines = BodyOf(model, view, now, style);
+  if (BodyRows(style) < style.height) {
     std::vector<KeyHelp> keys = {
         {"q", "leave"}, {"?", "help"}, {"r", "runs"}, {"w", "waiting"}, {"n", "nodes"}};
     if (view.page != FleetPage::kAll) keys = {{"Esc", "all"}, {"q", "leave"}, {"?", "help"}};
@@ -156,18 +181,17 @@ std::vector<ScreenLine> FleetDashboard(const FleetModel& model, const FleetView&
   return lines;
 }
 
-int FleetRows(const FleetModel& model, FleetPage page) {
-  if (page == FleetPage::kNodes) return model.nodes().nodes_size();
-  if (page != FleetPage::kRuns && page != FleetPage::kQueue) return 0;
-  return static_cast<int>(std::count_if(
-      model.runs().begin(), model.runs().end(),
-      [page](const v1::Run& run) { return IsWaiting(run) == (page == FleetPage::kQueue); }));
+FleetScroll ScrollOf(const FleetModel& model, FleetPage page, const TextStyle& style) {
+  if (!IsSection(page)) return {};
+  const int rows = BodyRows(style) - static_cast<int>(PartsAbove(model, style).size());
+  // Below the titles, and above the line that says how many rows follow.
+  return {.last = LastFirst(RowsOf(model, page), rows), .page = std::max(rows - 2, 1)};
 }
 
 std::string FleetText(const FleetModel& model, double now, const TextStyle& style) {
   std::string text = FleetSums(model, style.width) + "\n";
   for (const FleetPage page : {FleetPage::kRuns, FleetPage::kQueue, FleetPage::kNodes}) {
-    if (FleetRows(model, page) > 0) text += "\n" + TableOf(model, page, now, style);
+    if (RowsOf(model, page) > 0) text += "\n" + TableOf(model, page, now, style);
   }
   if (model.more_runs() > 0)
     text += fmt::format("\n{} more runs are not shown\n", model.more_runs());

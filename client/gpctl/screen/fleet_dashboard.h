@@ -26,8 +26,13 @@ struct FleetView {
 std::vector<ScreenLine> FleetDashboard(const FleetModel& model, const FleetView& view, double now,
                                        const TextStyle& style);
 
-// The rows of the section of a page, for scrolling.
-int FleetRows(const FleetModel& model, FleetPage page);
+// How a page with one section scrolls: to `last` at most, where the last row is at the bottom, and
+// by `page` rows at a time. Other pages do not scroll.
+struct FleetScroll {
+  int last = 0;
+  int page = 1;
+};
+FleetScroll ScrollOf(const FleetModel& model, FleetPage page, const TextStyle& style);
 
 // The same sections as text with all rows, for output that is not a terminal.
 std::string FleetText(const FleetModel& model, double now, const TextStyle& style);

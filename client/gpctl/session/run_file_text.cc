@@ -76,22 +76,23 @@ bool IsOpenFile(const std::string& path) {
   return path == "-" || path == "/dev/stdin" || path.starts_with("/dev/fd/") || of_process;
 }
 
-runspec::RunFileResult CheckRunFile(const RunFileText& file,
-                                    const std::vector<std::string>& overrides, Session& session) {
+runspec::RunFileResult CheckRunFile(const RunFileText& file, const Settings& settings,
+                                    Session& session) {
   return runspec::LoadRunFile(
-      file.text, file.name, overrides,
+      file.text, file.name, settings.values,
       {.base_directory = file.directory,
        .override_directory = session.console().working_directory,
+       .override_sources = settings.sources,
        .find_initial_model = [&session](const std::string& reference, const std::string& base) {
          return FindReferencedModel(reference, base, session);
        }});
 }
 
 runspec::RunFileResult CheckRunFileOf(const RunFileText& file, const std::string& name,
-                                      std::vector<std::string> overrides, Session& session) {
-  if (name.empty()) return CheckRunFile(file, overrides, session);
-  overrides.push_back("name=" + name);
-  auto result = CheckRunFile(file, overrides, session);
+                                      Settings settings, Session& session) {
+  if (name.empty()) return CheckRunFile(file, settings, session);
+  settings.values.push_back("name=" + name);
+  auto result = CheckRunFile(file, settings, session);
   for (ConfigProblem& problem : result.problems) {
     if (problem.source == "--set name") problem.source = "--name";
   }

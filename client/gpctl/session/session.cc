@@ -1,5 +1,6 @@
 #include "client/gpctl/session/session.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -60,6 +61,12 @@ StatusOr<std::string> TokenFor(const Console& console, const Context& service) {
   ASSIGN_OR_RETURN(const rpc::Token token,
                    rpc::ReadTokenFile(AbsolutePath(path, console.working_directory)));
   return rpc::TokenText(token);
+}
+
+// Whether it cannot be a name, an id or NAMESPACE/NAME.
+bool IsWrittenAsPath(const std::string& reference) {
+  return reference.starts_with('.') || reference.starts_with('/') ||
+         std::count(reference.begin(), reference.end(), '/') > 1;
 }
 
 }  // namespace
@@ -260,6 +267,12 @@ Status Session::ExplainMissingRun(const std::string& reference) {
   }
   if (known.empty()) {
     return NotFound("run '{}' does not exist: there are no runs yet{}", reference, others);
+  }
+  if (IsWrittenAsPath(reference)) {
+    return NotFound(
+        "run '{}' does not exist: it is written as a path; expected a name, an id, or "
+        "NAMESPACE/NAME; '{}' shows them all{}",
+        reference, Hint("list -a"), others);
   }
   const size_t at = reference.find('@');
   if (at != std::string::npos && at > 0) {

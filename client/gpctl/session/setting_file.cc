@@ -1,5 +1,6 @@
 #include "client/gpctl/session/setting_file.h"
 
+#include <map>
 #include <sstream>
 
 #include "base/file.h"
@@ -17,8 +18,7 @@ std::string_view WithoutBlanks(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-Status AddSettings(const std::string& path, const Console& console,
-                   std::vector<std::string>& settings) {
+Status AddSettings(const std::string& path, const Console& console, Settings& settings) {
   const auto text = ReadFile(AbsolutePath(path, console.working_directory), kSettingFileBytesMax);
   if (!text.ok()) return InvalidArgument("--set-file: {}", Message(text.status()));
   RETURN_IF_ERROR(
@@ -35,20 +35,41 @@ Status AddSettings(const std::string& path, const Console& console,
       return InvalidArgument("{}:{}: expected KEY=VALUE, such as optimizer.lr=3e-4, not '{}'", path,
                              number, Excerpt(line));
     }
-    settings.push_back(fmt::format("{}={}", key, WithoutBlanks(line.substr(equals + 1))));
+    settings.values.push_back(fmt::format("{}={}", key, WithoutBlanks(line.substr(equals + 1))));
+    settings.sources.push_back(fmt::format("{}:{}", path, number));
   }
   return OkStatus();
 }
 
 }  // namespace
 
-StatusOr<std::vector<std::string>> SettingsOf(const std::vector<std::string>& files,
-                                              const std::vector<std::string>& overrides,
-                                              const Console& console) {
-  std::vector<std::string> settings;
+StatusOr<Settings> SettingsOf(const std::vector<std::string>& files,
+                              const std::vector<std::string>& overrides, const Console& console) {
+  Settings settings;
   for (const std::string& file : files) RETURN_IF_ERROR(AddSettings(file, console, settings));
-  settings.insert(settings.end(), overrides.begin(), overrides.end());
+  settings.values.insert(settings.values.end(), overrides.begin(), overrides.end());
   return settings;
+}
+
+Status NamingFiles(const Status& problem, const Settings& settings) {
+  std::map<std::string, std::string> sources;  // by key; the last one is the one that counts
+  for (size_t i = 0; i < settings.values.size(); ++i) {
+    const std::string& value = settings.values[i];
+    sources[value.substr(0, value.find('='))] =
+        i < settings.sources.size() ? settings.sources[i] : "";
+  }
+  std::string text = Message(problem);
+  for (const auto& [key, source] : sources) {
+    if (source.empty()) continue;
+    const std::string place = fmt::format("{}: {}:", source, key);
+    const std::string named = fmt::format("--set {}:", key);
+    for (size_t at = text.find(named); at != std::string::npos; at = text.find(named, at)) {
+      text.replace(at, named.size(), place);
+      at += place.size();
+    }
+    if (text.starts_with(key + ":")) text.replace(0, key.size() + 1, place);
+  }
+  return {problem.code(), text};
 }
 
 }  // namespace gp::gpctl

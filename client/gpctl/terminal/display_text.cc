@@ -163,6 +163,33 @@ std::string SafeText(std::string_view text, bool utf8) {
   return out;
 }
 
+namespace {
+
+// Where the text begins that follows the last two spaces in the left half of `columns`.
+int TextColumn(std::string_view line, int columns) {
+  const std::string_view left = line.substr(0, static_cast<size_t>(columns) / 2);
+  const size_t gap = left.rfind("  ");
+  if (gap == std::string_view::npos) return 0;
+  const size_t text = line.find_first_not_of(' ', gap);
+  return text == std::string_view::npos || text > left.size() ? 0 : static_cast<int>(text);
+}
+
+}  // namespace
+
+std::string WrappedBelowText(std::string_view text, int columns) {
+  if (columns <= 0) return std::string(text);
+  std::string out;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    out += DisplayWidth(line) <= columns ? std::string(line)
+                                         : Wrapped(line, columns, TextColumn(line, columns));
+    if (end < text.size()) out += '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
 std::string LabelledLine(std::string_view label, std::string_view text, int columns) {
   constexpr int kTextIndent = 14;
   return Wrapped(fmt::format("  {:<12}{}", label, text), columns, kTextIndent) + "\n";

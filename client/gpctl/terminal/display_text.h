@@ -23,6 +23,10 @@ std::string CutMiddleToWidth(std::string_view text, int columns, bool utf8);
 // last ends in '\n'. `columns` of 0: no limit.
 std::string Wrapped(std::string_view text, int columns, int indent);
 
+// Every line of `text` as Wrapped does it, continued below the last of its columns: below the text
+// after two or more spaces, if that begins in the left half. For tables of names and sentences.
+std::string WrappedBelowText(std::string_view text, int columns);
+
 // "  label       text" and a line break; text that does not fit continues on the next lines, below
 // the text.
 std::string LabelledLine(std::string_view label, std::string_view text, int columns);

@@ -39,8 +39,9 @@ constexpr std::pair<std::string_view, KeyPress::Kind> kSequences[] = {
     {"[B", KeyPress::Kind::kDown},    {"OB", KeyPress::Kind::kDown},
     {"[5~", KeyPress::Kind::kPageUp}, {"[6~", KeyPress::Kind::kPageDown},
     {"[H", KeyPress::Kind::kHome},    {"OH", KeyPress::Kind::kHome},
-    {"[1~", KeyPress::Kind::kHome},   {"[F", KeyPress::Kind::kEnd},
-    {"OF", KeyPress::Kind::kEnd},     {"[4~", KeyPress::Kind::kEnd}};
+    {"[1~", KeyPress::Kind::kHome},   {"[7~", KeyPress::Kind::kHome},
+    {"[F", KeyPress::Kind::kEnd},     {"OF", KeyPress::Kind::kEnd},
+    {"[4~", KeyPress::Kind::kEnd},    {"[8~", KeyPress::Kind::kEnd}};
 
 // The bytes after ESC that belong to its sequence: CSI or SS3, parameters and a final byte; 0 for
 // the key Escape.
@@ -67,6 +68,10 @@ KeyPress KeyOfByte(char byte) {
 }
 
 }  // namespace
+
+bool IsLetter(const KeyPress& key, char lower) {
+  return key.kind == KeyPress::Kind::kCharacter && (key.character | 0x20) == lower;
+}
 
 std::vector<KeyPress> KeysIn(std::string_view bytes) {
   std::vector<KeyPress> keys;

@@ -30,6 +30,9 @@ struct KeyPress {
   bool operator==(const KeyPress&) const = default;
 };
 
+// Whether the key is this letter, in lower or upper case. REQUIRES: a lower-case letter.
+bool IsLetter(const KeyPress& key, char lower);
+
 // The keys that sent these bytes.
 std::vector<KeyPress> KeysIn(std::string_view bytes);
 

@@ -30,6 +30,14 @@ int Table::WidestCell(size_t column) const {
   return widest;
 }
 
+bool Table::Fits(int width) const {
+  int all = kGap * (static_cast<int>(columns_.size()) - 1);
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    all += columns_[i].shorten ? std::min(WidestCell(i), kShortenedMin) : WidestCell(i);
+  }
+  return all <= width;
+}
+
 Table::Layout Table::Fit(int width) const {
   Layout layout;
   for (size_t i = 0; i < columns_.size(); ++i) {
@@ -41,8 +49,8 @@ Table::Layout Table::Fit(int width) const {
   const auto excess = [&] {
     const int last = layout.widths.back();
     const int all = std::accumulate(layout.widths.begin(), layout.widths.end(), 0) - last;
-    return all + std::min(last, kLastMin) + kGap * (static_cast<int>(layout.widths.size()) - 1) -
-           width;
+    const int least = columns_[layout.columns.back()].shorten ? last : std::min(last, kLastMin);
+    return all + least + kGap * (static_cast<int>(layout.widths.size()) - 1) - width;
   };
   if (excess() <= 0) return layout;
   for (size_t i = 0; i < columns_.size(); ++i) {
@@ -55,11 +63,17 @@ Table::Layout Table::Fit(int width) const {
     layout.widths.erase(layout.widths.begin() + (least - layout.columns.begin()));
     layout.columns.erase(least);
   }
-  for (size_t i = 0; i < layout.columns.size(); ++i) {
-    const int missing = WidestCell(layout.columns[i]) - layout.widths[i];
-    if (columns_[layout.columns[i]].shorten) {
-      layout.widths[i] += std::clamp(-excess(), 0, missing);
-    }
+  const auto grow = [&](size_t i) {
+    if (layout.widths[i] >= WidestCell(layout.columns[i]) || excess() >= 0) return false;
+    ++layout.widths[i];
+    return true;
+  };
+  // The first column names the rows; the others share what it leaves.
+  while (grow(0)) {
+  }
+  for (bool grown = true; grown;) {
+    grown = false;
+    for (size_t i = 1; i < layout.columns.size(); ++i) grown |= grow(i);
   }
   return layout;
 }

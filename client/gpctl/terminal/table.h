@@ -36,6 +36,9 @@ class Table {
   // REQUIRES: as many cells as columns.
   void AddRow(std::vector<Cell> cells);
 
+  // Whether every cell is whole at this width, except those of columns that may be shortened.
+  bool Fits(int width) const;
+
   // Title line and rows, two spaces between columns, no trailing spaces. No line is wider than
   // `width`: when nothing else helps, the end of each line is cut. 0 means no limit.
   std::string Render(int width, bool utf8) const;

@@ -3,16 +3,19 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 #include "base/file.h"
 #include "client/fake_run_service.h"
 #include "client/gpctl/gpctl_runner.h"
+#include "client/gpctl/terminal/display_text.h"
 
 namespace gp::testing {
 namespace {
 
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -254,6 +257,26 @@ TEST_F(CommandTest, MetricsAsCsvHaveTitles) {
   EXPECT_EQ(Run({"metrics", "a", "--format", "xml"}).code, 2);
 }
 
+TEST_F(CommandTest, MetricsAsCsvNameAScoreWithoutAColumn) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
+  v1::MetricPoint point;
+  for (int step = 1; step <= 2; ++step) {
+    point.set_step(step);
+    auto& score = *point.add_scores();
+    score.set_name(step == 1 ? "val_bpb" : "new/harness/acc");
+    score.set_value(0.5);
+    service_.AddPoint(point);
+  }
+  const Outcome outcome = Run({"metrics", "a", "--format", "csv"});
+  EXPECT_THAT(outcome.out, HasSubstr(",time,val_bpb\n"));
+  EXPECT_EQ(outcome.err,
+            "warning: step 2 has the score new/harness/acc, for which these lines have no column; "
+            "a new 'gpctl metrics a --format csv' has one, and --format json has every score\n");
+  const Outcome json = Run({"metrics", "a", "--format", "json"});
+  EXPECT_THAT(json.out, AllOf(HasSubstr("\"val_bpb\":0.5"), HasSubstr("\"new/harness/acc\":0.5")));
+  EXPECT_EQ(json.err, "");
+}
+
 TEST_F(CommandTest, MetricsOfARunWithoutStepsSaySoBesideTheOutput) {
   service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_QUEUED));
   for (const auto& more : std::vector<std::vector<std::string>>{{}, {"-o", "json"}}) {
@@ -476,6 +499,28 @@ TEST(Gpctl, HelpCoversCommandsAndTopics) {
     EXPECT_GT(outcome.out.size(), 200u) << topic;
   }
   EXPECT_EQ(gpctl.Run({"help", "exit-code"}).code, 2);
+}
+
+// No word is torn by the edge of a terminal of 80 columns.
+TEST(Gpctl, HelpFitsTheTerminal) {
+  GpctlRunner gpctl;
+  std::vector<std::vector<std::string>> pages = {{"help"}, {"--help"}};
+  std::istringstream commands(gpctl.Run({"__complete", "help", ""}).out);  // and topics
+  for (std::string word; std::getline(commands, word);) pages.push_back({"help", word});
+  ASSERT_GT(pages.size(), 40u);
+  for (const char* noun : {"ckpt", "data", "context", "token", "audit", "workers"}) {
+    std::istringstream verbs(gpctl.Run({"__complete", noun, ""}).out);
+    for (std::string verb; std::getline(verbs, verb);) pages.push_back({"help", noun, verb});
+  }
+  gpctl.terminal = true;
+  for (const auto& page : pages) {
+    const Outcome help = gpctl.Run(page);
+    EXPECT_EQ(help.code, 0) << page.back();
+    std::istringstream lines(help.out);
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(gpctl::DisplayWidth(line), 80) << page.back() << ": " << line;
+    }
+  }
 }
 
 TEST(Gpctl, CompletionScriptsAskForTheWords) {

@@ -8,6 +8,7 @@
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/session/run_file_text.h"
 #include "client/gpctl/session/setting_file.h"
+#include "client/gpctl/terminal/display_text.h"
 #include "runspec/explain.h"
 
 namespace gp::gpctl {
@@ -39,8 +40,8 @@ struct Validation {
   bool valid() const { return run_file.spec.has_value() && !data.refused; }
 };
 
-Validation ValidationOf(const RunFileText& file, const ValidateOptions& options, Session& session) {
-  Validation validation{.run_file = CheckRunFile(file, options.overrides, session)};
+Validation ValidationOf(const RunFileText& file, const Settings& settings, Session& session) {
+  Validation validation{.run_file = CheckRunFile(file, settings, session)};
   if (!validation.run_file.spec) return validation;
   runspec::RunSpec& spec = *validation.run_file.spec;
   validation.data = CheckData(spec, session.ServerAddress().value_or(""));
@@ -66,10 +67,12 @@ Json ValidationDocument(const Validation& validation) {
   return document;
 }
 
-void PrintValidation(const Validation& validation, Console& console) {
+void PrintValidation(const Validation& validation, Session& session) {
+  Console& console = session.console();
   const runspec::RunSpec& spec = *validation.run_file.spec;
   const DataCheck& data = validation.data;
-  console.out << PlanText(spec, validation.memory, data.report ? &*data.report : nullptr);
+  console.out << WrappedBelowText(
+      PlanText(spec, validation.memory, data.report ? &*data.report : nullptr), session.width());
   console.Warn(WarningsOf(data));
   if (const auto warning = MemoryWarning(spec, validation.memory)) {
     console.err << "warning: " << *warning << "\n";
@@ -79,12 +82,12 @@ void PrintValidation(const Validation& validation, Console& console) {
   }
 }
 
-StatusOr<ExitCode> Validate(const ValidateOptions& given, Session& session) {
+StatusOr<ExitCode> Validate(const ValidateOptions& options, Session& session) {
   Console& console = session.console();
-  ValidateOptions options = given;
-  ASSIGN_OR_RETURN(options.overrides, SettingsOf(given.set_files, given.overrides, console));
+  ASSIGN_OR_RETURN(const Settings settings,
+                   SettingsOf(options.set_files, options.overrides, console));
   ASSIGN_OR_RETURN(const RunFileText file, ReadRunFile(options.file, console));
-  const Validation validation = ValidationOf(file, options, session);
+  const Validation validation = ValidationOf(file, settings, session);
   const runspec::RunFileResult& result = validation.run_file;
   if (session.json()) {
     console.out << Pretty(ValidationDocument(validation));
@@ -95,7 +98,7 @@ StatusOr<ExitCode> Validate(const ValidateOptions& given, Session& session) {
   if (validation.data.refused) {
     return InvalidArgument("{}: {}", file.name, validation.data.problem);
   }
-  PrintValidation(validation, console);
+  PrintValidation(validation, session);
   return ExitCode::kOk;
 }
 

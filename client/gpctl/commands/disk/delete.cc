@@ -31,7 +31,7 @@ StatusOr<v1::DeleteRunResponse> PlanOne(const std::string& reference, const Dele
   request.set_keep_checkpoints(options.keep_checkpoints);
   request.set_dry_run(true);
   const auto planned = client->DeleteRun(request);
-  if (planned.status().code() != StatusCode::kNotFound) return planned;
+  if (planned.ok()) return planned;
   const auto found = session.FindRun(reference);  // its error says which names are near
   return found.ok() ? planned.status() : found.status();
 }

@@ -1,5 +1,6 @@
 // gpctl extend, restart, retry.
 #include <charconv>
+#include <functional>
 #include <memory>
 
 #include "client/api/run_state_name.h"
@@ -39,23 +40,35 @@ Status SetBudget(const LegOptions& options, v1::ContinueRequest& request) {
   return OkStatus();
 }
 
-StatusOr<v1::ContinueRequest> RequestOf(const LegOptions& options, const v1::Run& run,
-                                        const Session& session) {
+v1::ContinueRequest RequestOf(const LegOptions& options, const v1::Run& run,
+                              const Settings& settings) {
   v1::ContinueRequest request;
-  ASSIGN_OR_RETURN(const std::vector<std::string> overrides,
-                   SettingsOf(options.set_files, options.overrides, session.console()));
   request.set_run(run.run_id());
   request.set_request_id(options.request_id);
   request.set_dry_run(options.dry_run);
-  for (const std::string& one : overrides) request.add_overrides(one);
+  for (const std::string& one : settings.values) request.add_overrides(one);
   return request;
+}
+
+// Fills in what a command adds to a request.
+using Completion = std::function<Status(v1::ContinueRequest&)>;
+
+StatusOr<ExitCode> Begin(const LegOptions& options, const v1::Run& run, const Completion& complete,
+                         Session& session) {
+  ASSIGN_OR_RETURN(const Settings settings,
+                   SettingsOf(options.set_files, options.overrides, session.console()));
+  v1::ContinueRequest request = RequestOf(options, run, settings);
+  RETURN_IF_ERROR(complete(request));
+  const StatusOr<ExitCode> begun = BeginLeg(std::move(request), session);
+  if (!begun.ok()) return NamingFiles(begun.status(), settings);
+  return begun;
 }
 
 StatusOr<ExitCode> Extend(const LegOptions& options, Session& session) {
   ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(options.run));
-  ASSIGN_OR_RETURN(v1::ContinueRequest request, RequestOf(options, run, session));
-  RETURN_IF_ERROR(SetBudget(options, request));
-  return BeginLeg(std::move(request), session);
+  return Begin(
+      options, run, [&](v1::ContinueRequest& request) { return SetBudget(options, request); },
+      session);
 }
 
 // The step that --from names: a number, or "start" for -1.
@@ -68,16 +81,21 @@ StatusOr<int64_t> ParseFrom(const std::string& text) {
   return InvalidArgument("--from {}: expected the step of a checkpoint, or start", text);
 }
 
-StatusOr<ExitCode> Restart(const LegOptions& options, Session& session) {
-  ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(options.run));
-  ASSIGN_OR_RETURN(v1::ContinueRequest request, RequestOf(options, run, session));
+Status SetFrom(const LegOptions& options, const v1::Run& run, v1::ContinueRequest& request) {
   if (options.from.empty()) {
     request.set_from_step(run.latest_checkpoint_step() > 0 ? run.latest_checkpoint_step() : -1);
-  } else {
-    ASSIGN_OR_RETURN(const int64_t step, ParseFrom(options.from));
-    request.set_from_step(step);
+    return OkStatus();
   }
-  return BeginLeg(std::move(request), session);
+  ASSIGN_OR_RETURN(const int64_t step, ParseFrom(options.from));
+  request.set_from_step(step);
+  return OkStatus();
+}
+
+StatusOr<ExitCode> Restart(const LegOptions& options, Session& session) {
+  ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(options.run));
+  return Begin(
+      options, run, [&](v1::ContinueRequest& request) { return SetFrom(options, run, request); },
+      session);
 }
 
 StatusOr<ExitCode> Retry(const LegOptions& options, Session& session) {
@@ -86,8 +104,8 @@ StatusOr<ExitCode> Retry(const LegOptions& options, Session& session) {
     return FailedPrecondition("run {} is {}; only a failed run can be retried: {}", run.name(),
                               client::StateName(run.state()), session.Hint("resume " + run.name()));
   }
-  ASSIGN_OR_RETURN(v1::ContinueRequest request, RequestOf(options, run, session));
-  return BeginLeg(std::move(request), session);
+  return Begin(
+      options, run, [](v1::ContinueRequest&) { return OkStatus(); }, session);
 }
 
 void AddCommonFlags(const Command& command, LegOptions& options) {

@@ -90,7 +90,7 @@ Status CheckTokenizer(const ForkSource& source, const ForkRunFile& fork, Session
         "here to compare it",
         source.directory);
   }
-  const auto result = CheckRunFile(fork.file, fork.overrides, session);
+  const auto result = CheckRunFile(fork.file, {fork.overrides, {}}, session);
   if (!result.spec) return ProblemsStatus(result);
   for (const ConfigProblem& warning : result.warnings) {
     if (warning.key != "data.tokenizer") continue;

@@ -15,7 +15,7 @@ StatusOr<ExitCode> ShowLineage(const std::string& reference, Session& session) {
   ASSIGN_OR_RETURN(std::vector<v1::Run> members, client->Lineage(run.run_id()));
   const Lineage lineage(std::move(members), run.run_id());
   session.console().out << (session.json() ? Pretty(With("Lineage", lineage.Fields()))
-                                           : lineage.Text(session.utf8()));
+                                           : lineage.Text(session.utf8(), session.width()));
   return ExitCode::kOk;
 }
 

@@ -57,8 +57,8 @@ std::optional<int> BestOf(const v1::CurvePoints& curve) {
 
 std::optional<double> MeanAtEnd(const v1::CurvePoints& curve) {
   if (curve.steps_size() == 0) return std::nullopt;
-  return MeanBefore(curve, PlaceOf(curve, curve.steps_size() - 1, PlaceKind::kSteps),
-                    PlaceKind::kSteps, kMeanSteps);
+  return MeanBefore(curve, PlaceOf(curve, curve.steps_size() - 1, AxisKind::kSteps),
+                    AxisKind::kSteps, kMeanSteps);
 }
 
 std::string LossText(const std::optional<double>& value) {
@@ -71,20 +71,8 @@ std::string LossBeside(const std::optional<double>& value, const std::optional<d
   return fmt::format("{} ({:+.4f})", Loss(*value), *value - *first);
 }
 
-std::string PlaceText(double place, PlaceKind kind) {
-  switch (kind) {
-    case PlaceKind::kTokens:
-      return CompactCount(place) + " tokens";
-    case PlaceKind::kSeconds:
-      return DurationText(place);
-    case PlaceKind::kSteps:
-      break;
-  }
-  return "step " + WithThousands(std::llround(place));
-}
-
-const char* KeyOf(PlaceKind kind) {
-  return kind == PlaceKind::kSteps ? "step" : kind == PlaceKind::kTokens ? "tokens" : "seconds";
+const char* KeyOf(AxisKind kind) {
+  return kind == AxisKind::kSteps ? "step" : kind == AxisKind::kTokens ? "tokens" : "seconds";
 }
 
 Json NumberOrNull(const std::optional<double>& value) {
@@ -119,9 +107,9 @@ std::vector<const v1::CurvePoints*> Comparison::Validations() const {
   return curves;
 }
 
-void Comparison::AddRowsAt(PlaceKind kind, std::vector<Row>& rows) const {
+void Comparison::AddRowsAt(AxisKind kind, std::vector<Row>& rows) const {
   std::optional<double> place = CommonEnd(Validations(), kind);
-  if (kind == PlaceKind::kSteps) {
+  if (kind == AxisKind::kSteps) {
     // Where every run was evaluated, if there is such a step.
     if (const auto step = CommonStep(Validations())) place = static_cast<double>(*step);
   }
@@ -145,7 +133,7 @@ void Comparison::AddRowsAt(PlaceKind kind, std::vector<Row>& rows) const {
 }
 
 bool Comparison::StepsHaveEqualTokens() const {
-  const auto end = CommonEnd(Losses(), PlaceKind::kSteps);
+  const auto end = CommonEnd(Losses(), AxisKind::kSteps);
   if (!end) return true;
   std::optional<int64_t> tokens;
   for (const ComparedRun& one : runs_) {
@@ -161,25 +149,23 @@ bool Comparison::StepsHaveEqualTokens() const {
 
 std::vector<Comparison::Row> Comparison::RowsAtEqualPlaces() const {
   std::vector<Row> rows;
-  AddRowsAt(PlaceKind::kSteps, rows);
+  AddRowsAt(AxisKind::kSteps, rows);
   // With equal batches the same steps have the same tokens.
-  if (!StepsHaveEqualTokens()) AddRowsAt(PlaceKind::kTokens, rows);
-  AddRowsAt(PlaceKind::kSeconds, rows);
+  if (!StepsHaveEqualTokens()) AddRowsAt(AxisKind::kTokens, rows);
+  AddRowsAt(AxisKind::kTime, rows);
   return rows;
 }
 
-std::string Comparison::Text(double now, const TextStyle& style) const {
+Table Comparison::TableOf(const std::vector<size_t>& shown, double now, bool utf8) const {
   std::vector<Table::Column> columns = {{.title = "", .shorten = true}};
-  for (size_t i = 0; i < runs_.size(); ++i) {
+  for (const size_t i : shown) {
     columns.push_back(
-        {.title = OneSafeLine(Label(i), style.utf8), .align = Align::kRight, .shorten = true});
+        {.title = OneSafeLine(Label(i), utf8), .align = Align::kRight, .shorten = true});
   }
   Table table(std::move(columns));
   const auto add = [&](const std::string& title, const auto& cell_of) {
     std::vector<Table::Cell> cells = {title};
-    for (size_t i = 0; i < runs_.size(); ++i) {
-      cells.emplace_back(OneSafeLine(cell_of(i), style.utf8));
-    }
+    for (const size_t i : shown) cells.emplace_back(OneSafeLine(cell_of(i), utf8));
     table.AddRow(std::move(cells));
   };
   const auto blank = [&] { add("", [](size_t) { return std::string(); }); };
@@ -224,7 +210,31 @@ std::string Comparison::Text(double now, const TextStyle& style) const {
       return i == 0 ? LossText(row.values[0]) : LossBeside(row.values[i], row.values[0]);
     });
   }
-  std::string text = table.Render(style.width, style.utf8);
+  return table;
+}
+
+std::vector<std::vector<size_t>> Comparison::Blocks(double now, const TextStyle& style) const {
+  std::vector<std::vector<size_t>> blocks = {{0}};
+  for (size_t i = 1; i < runs_.size(); ++i) {
+    std::vector<size_t> wider = blocks.back();
+    wider.push_back(i);
+    const bool fits =
+        style.width <= 0 || wider.size() == 2 || TableOf(wider, now, style.utf8).Fits(style.width);
+    if (fits) {
+      blocks.back() = std::move(wider);
+    } else {
+      blocks.push_back({0, i});
+    }
+  }
+  return blocks;
+}
+
+std::string Comparison::Text(double now, const TextStyle& style) const {
+  std::string text;
+  for (const std::vector<size_t>& block : Blocks(now, style)) {
+    if (!text.empty()) text += "\n";
+    text += TableOf(block, now, style.utf8).Render(style.width, style.utf8);
+  }
   for (const std::string& sentence : Sentences(now)) {
     text += "\n" + Wrapped(OneSafeLine(sentence, style.utf8), style.width, 0) + "\n";
   }

@@ -11,6 +11,7 @@
 #include "client/gpctl/commands/results/paired_windows.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/session/named_runs.h"
+#include "client/gpctl/terminal/table.h"
 
 namespace gp::gpctl {
 
@@ -32,7 +33,8 @@ class Comparison {
   // REQUIRES: at least two runs. Internal for a run file that is not YAML.
   static StatusOr<Comparison> Make(std::vector<ComparedRun> runs, std::vector<PairedRuns> paired);
 
-  // A table with a column for each run, then sentences about what the differences show. `now`:
+  // A table with a column for each run; several, each with the first run, where the terminal is too
+  // narrow for all of them; then sentences about what the differences show. `now`:
   // seconds since 1970.
   std::string Text(double now, const TextStyle& style) const;
   Json Fields(double now) const;
@@ -54,10 +56,13 @@ class Comparison {
   Comparison(std::vector<ComparedRun> runs, std::vector<PairedRuns> paired,
              std::vector<client::KeyDifference> keys);
 
+  Table TableOf(const std::vector<size_t>& shown, double now, bool utf8) const;
+  // The runs of each table.
+  std::vector<std::vector<size_t>> Blocks(double now, const TextStyle& style) const;
   std::vector<const v1::CurvePoints*> Losses() const;
   std::vector<const v1::CurvePoints*> Validations() const;
   std::vector<Row> RowsAtEqualPlaces() const;
-  void AddRowsAt(PlaceKind kind, std::vector<Row>& rows) const;
+  void AddRowsAt(AxisKind kind, std::vector<Row>& rows) const;
   bool StepsHaveEqualTokens() const;
   // The keys that make the runs' evaluations use different windows.
   std::vector<std::string> WindowKeys() const;

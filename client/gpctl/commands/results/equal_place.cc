@@ -9,7 +9,7 @@ namespace {
 
 // The number of points up to `place`. Points are in the order of their steps; by a clock that was
 // set back, seconds may fall, which then counts as the same time.
-int CountUpTo(const v1::CurvePoints& curve, double place, PlaceKind kind) {
+int CountUpTo(const v1::CurvePoints& curve, double place, AxisKind kind) {
   int count = 0;
   while (count < curve.steps_size() && PlaceOf(curve, count, kind) <= place) ++count;
   return count;
@@ -17,19 +17,18 @@ int CountUpTo(const v1::CurvePoints& curve, double place, PlaceKind kind) {
 
 }  // namespace
 
-double PlaceOf(const v1::CurvePoints& curve, int index, PlaceKind kind) {
+double PlaceOf(const v1::CurvePoints& curve, int index, AxisKind kind) {
   switch (kind) {
-    case PlaceKind::kTokens:
+    case AxisKind::kTokens:
       return static_cast<double>(curve.tokens(index));
-    case PlaceKind::kSeconds:
+    case AxisKind::kTime:
       return curve.seconds(index);
-    case PlaceKind::kSteps:
-      break;
+    default:
+      return static_cast<double>(curve.steps(index));
   }
-  return static_cast<double>(curve.steps(index));
 }
 
-std::optional<double> CommonEnd(const std::vector<const v1::CurvePoints*>& curves, PlaceKind kind) {
+std::optional<double> CommonEnd(const std::vector<const v1::CurvePoints*>& curves, AxisKind kind) {
   std::optional<double> end;
   for (const v1::CurvePoints* curve : curves) {
     if (curve->steps_size() == 0) return std::nullopt;
@@ -51,7 +50,7 @@ std::optional<int64_t> CommonStep(const std::vector<const v1::CurvePoints*>& cur
   return std::nullopt;
 }
 
-std::optional<double> ValueAt(const v1::CurvePoints& curve, double place, PlaceKind kind) {
+std::optional<double> ValueAt(const v1::CurvePoints& curve, double place, AxisKind kind) {
   const int count = CountUpTo(curve, place, kind);
   if (count == 0) return std::nullopt;
   const double before = PlaceOf(curve, count - 1, kind);
@@ -61,7 +60,7 @@ std::optional<double> ValueAt(const v1::CurvePoints& curve, double place, PlaceK
   return curve.values(count - 1) + share * (curve.values(count) - curve.values(count - 1));
 }
 
-std::optional<double> MeanBefore(const v1::CurvePoints& curve, double place, PlaceKind kind,
+std::optional<double> MeanBefore(const v1::CurvePoints& curve, double place, AxisKind kind,
                                  int count) {
   const int end = CountUpTo(curve, place, kind);
   const int begin = std::max(0, end - count);

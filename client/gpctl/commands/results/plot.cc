@@ -15,8 +15,8 @@
 namespace gp::gpctl {
 namespace {
 
-constexpr size_t kRunsMax = 16;     // eight colors, solid and dotted
-constexpr int kPictureWidth = 900;  // pixels of the curves; each shows two extremes
+constexpr size_t kRunsMax = 2 * kCurveColorCount;  // solid and dotted
+constexpr int kPictureWidth = 900;                 // pixels of the curves; each shows two extremes
 constexpr int kPipedColumns = 80;
 constexpr int kPipedRows = 20;  // of a panel
 constexpr int kPanelRowsLeast = 8;
@@ -102,14 +102,26 @@ StatusOr<ExitCode> WritePicture(const PlotOptions& options, const std::vector<Na
   return ExitCode::kOk;
 }
 
-// The size of one of `panels` panels, with room for `others` more lines and the next prompt.
-ChartSize PanelSize(int panels, int others, const Console& console) {
-  if (!console.out_is_terminal) return {kPipedColumns, kPipedRows};
+// The most curves of a panel that have a name.
+int NamedCurves(const std::vector<Chart>& panels) {
+  int64_t most = 0;
+  for (const Chart& panel : panels) {
+    most = std::max(most, std::count_if(panel.curves.begin(), panel.curves.end(),
+                                        [](const Curve& curve) { return !curve.label.empty(); }));
+  }
+  return static_cast<int>(most);
+}
+
+// The size of each panel, with room for `others` more lines and the next prompt. Every name has its
+// line, even if the panel is then higher than the terminal.
+ChartSize PanelSize(const std::vector<Chart>& panels, int others, const Console& console) {
+  const int names = NamedCurves(panels);
+  if (!console.out_is_terminal) return {kPipedColumns, kPipedRows + std::max(names - 8, 0)};
   const TerminalSize size = console.Size();
   const int room = size.rows - others - 1;
-  const int each =
-      std::clamp(room / panels, std::min(kPanelRowsLeast, std::max(room, 1)), kPanelRowsMost);
-  return {size.columns, each};
+  const int least = std::max(std::min(kPanelRowsLeast, room), 1) + std::max(names - 2, 0);
+  return {size.columns, std::clamp(room / static_cast<int>(panels.size()), least,
+                                   std::max(least, kPanelRowsMost))};
 }
 
 StatusOr<ExitCode> Draw(const PlotOptions& options, const RunCharts& charts, Session& session) {
@@ -117,8 +129,7 @@ StatusOr<ExitCode> Draw(const PlotOptions& options, const RunCharts& charts, Ses
   std::vector<std::string> others = charts.notes;
   const std::string subtitle = SubtitleOf(options);
   if (!subtitle.empty()) others.insert(others.begin(), subtitle);
-  const ChartSize size =
-      PanelSize(static_cast<int>(charts.panels.size()), static_cast<int>(others.size()), console);
+  const ChartSize size = PanelSize(charts.panels, static_cast<int>(others.size()), console);
   const ChartStyle style{.utf8 = session.utf8(), .color = console.Animated()};
   for (const Chart& panel : charts.panels) {
     for (const std::string& line : DrawChart(panel, size, style)) console.out << line << "\n";

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 
+#include "base/text/counted_noun.h"
 #include "client/gpctl/plot/smoothing.h"
 #include "contract/training_point.h"
 
@@ -31,14 +32,29 @@ std::string UnitOf(const std::string& field) {
   return "";
 }
 
+std::string StrokeWord(size_t stroke) {
+  constexpr const char* kWords[kStrokeCount] = {"", " dashed", " dotted", " dash-dotted"};
+  return kWords[stroke];
+}
+
+// The stroke of a run's curve of the `field`-th field of a panel. The runs beyond the last color
+// have the colors of the first ones, and other strokes.
+size_t StrokeOf(size_t run, size_t field) {
+  return (run / kCurveColorCount * FieldsMax(kCurveColorCount + 1) + field) % kStrokeCount;
+}
+
 // "loss, val_loss dashed (nats per token)"
-std::string TitleOf(const std::vector<std::string>& fields) {
+std::string TitleOf(const std::vector<std::string>& fields, size_t runs) {
   std::string title;
+  std::string later;  // the strokes of the runs that have the colors of the first ones
   bool one_unit = true;
-  for (const std::string& field : fields) {
-    one_unit = one_unit && UnitOf(field) == UnitOf(fields.front());
-    title += title.empty() ? field : fmt::format(", {} dashed", field);
+  for (size_t i = 0; i < fields.size(); ++i) {
+    one_unit = one_unit && UnitOf(fields[i]) == UnitOf(fields.front());
+    title += (i == 0 ? "" : ", ") + fields[i] + StrokeWord(StrokeOf(0, i));
+    later += (i == 0 ? "" : " and") + StrokeWord(StrokeOf(kCurveColorCount, i));
   }
+  if (runs > kCurveColorCount)
+    title += fmt::format("; from run {} on{}", kCurveColorCount + 1, later);
   const std::string unit = one_unit ? UnitOf(fields.front()) : "";
   return unit.empty() ? title : fmt::format("{} ({})", title, unit);
 }
@@ -114,7 +130,7 @@ class ChartMaker {
   }
 
   void AddPanel(const std::vector<std::string>& fields) {
-    Chart chart{.title = TitleOf(fields), .x_axis = request_.x, .log = request_.log};
+    Chart chart{.title = TitleOf(fields, runs_.size()), .x_axis = request_.x, .log = request_.log};
     for (size_t run = 0; run < runs_.size(); ++run) {
       if (!HasPoints(run)) {
         AddNote(NoPointsText(runs_[run], session_.Now()));
@@ -129,22 +145,22 @@ class ChartMaker {
                               IsEvaluated(fields[i]) ? ": it was not evaluated yet" : " yet"));
           continue;
         }
-        // A terminal does not draw dashes, so the fields of a single run differ by color.
+        // The fields of a single run differ by color, too.
         const size_t color = runs_.size() == 1 ? i : run;
-        AddCurves(points, LabelOf(run, fields[i], of_main), static_cast<int>(color), i > 0, chart);
+        AddCurves(points,
+                  {.label = LabelOf(run, fields[i], of_main),
+                   .color = static_cast<int>(color),
+                   .stroke = static_cast<Stroke>(StrokeOf(run, i))},
+                  chart);
         of_main = false;
       }
     }
     if (!chart.curves.empty()) charts_.panels.push_back(std::move(chart));
   }
 
-  void AddCurves(const v1::CurvePoints& points, const std::string& label, int color, bool dashed,
-                 Chart& chart) const {
-    Curve curve{.label = label,
-                .x = XOf(points, request_.x),
-                .y = {points.values().begin(), points.values().end()},
-                .color = color,
-                .dashed = dashed};
+  void AddCurves(const v1::CurvePoints& points, Curve curve, Chart& chart) const {
+    curve.x = XOf(points, request_.x);
+    curve.y = {points.values().begin(), points.values().end()};
     const auto points_max = static_cast<size_t>(request_.points_max);
     if (request_.smooth > 1 && !IsEvaluated(points.field())) {
       Curve smoothed = curve;
@@ -185,11 +201,23 @@ bool IsEvaluated(const std::string& field) {
   return field == "val_loss" || contract::IsScoreName(field);
 }
 
+size_t FieldsMax(size_t runs) {
+  if (runs == 1) return kCurveColorCount;
+  return runs <= kCurveColorCount ? kStrokeCount : kStrokeCount / 2;
+}
+
 StatusOr<std::vector<std::vector<std::string>>> ParsePanels(const std::vector<std::string>& words,
                                                             const std::vector<NamedRun>& runs) {
   std::vector<std::vector<std::string>> panels;
+  const size_t fields_max = FieldsMax(runs.size());
   for (const std::string& word : words) {
     panels.push_back(SplitAt(word, '+'));
+    if (panels.back().size() > fields_max) {
+      return InvalidArgument(
+          "--y: {} fields in one panel; expected at most {} for {}, which can be told apart; ',' "
+          "instead of '+' begins another panel",
+          panels.back().size(), fields_max, CountedNoun(static_cast<int64_t>(runs.size()), "run"));
+    }
     for (const std::string& field : panels.back()) {
       RETURN_IF_ERROR(WithContext(CheckField(field, runs), "--y"));
     }

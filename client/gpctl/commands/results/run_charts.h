@@ -22,7 +22,11 @@ struct RunCharts {
   std::vector<std::string> notes;  // what is not drawn, and why
 };
 
-// "loss+val_loss,lr" as [[loss, val_loss], [lr]]. InvalidArgument for an unknown or an empty field.
+// The most fields of a panel whose curves can be told apart, by color and stroke.
+size_t FieldsMax(size_t runs);
+
+// "loss+val_loss,lr" as [[loss, val_loss], [lr]]. InvalidArgument for an unknown or an empty field,
+// and for more than FieldsMax() in a panel.
 StatusOr<std::vector<std::vector<std::string>>> ParsePanels(const std::vector<std::string>& words,
                                                             const std::vector<NamedRun>& runs);
 

@@ -22,6 +22,7 @@ struct TensorBoardOptions {
 };
 
 constexpr char kProgram[] = "tensorboard";
+constexpr std::chrono::seconds kEndGrace{5};  // for TensorBoard to end its own programs
 
 StatusOr<std::string> FindTensorBoard(const Console& console) {
   const std::string program = FoundOnPath(console, kProgram);
@@ -105,7 +106,8 @@ StatusOr<ExitCode> ShowTensorBoard(const TensorBoardOptions& options, Session& s
               << std::flush;
   const ProgramRun run{
       .program = program,
-      .arguments = {"--logdir", links->path(), "--port", std::to_string(options.port)}};
+      .arguments = {"--logdir", links->path(), "--port", std::to_string(options.port)},
+      .grace = kEndGrace};
   const auto code = RunProgram(run, console.interruption,
                                [&](const std::string& said) { console.out << said << std::flush; });
   if (code.status().code() == StatusCode::kCancelled) return ExitCode::kOk;

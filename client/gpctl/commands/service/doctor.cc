@@ -15,6 +15,7 @@
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/service/program_run.h"
 #include "client/gpctl/service/service_directory.h"
+#include "client/gpctl/terminal/display_text.h"
 
 namespace gp::gpctl {
 namespace {
@@ -229,7 +230,8 @@ StatusOr<ExitCode> Doctor(Session& session) {
   options.timeout = "2s";
   Session brief(options, session.console());
   const std::vector<Check> checks = RunChecks(brief);
-  session.console().out << (session.json() ? CheckJson(checks) : CheckText(checks));
+  session.console().out << (session.json() ? CheckJson(checks)
+                                           : WrappedBelowText(CheckText(checks), session.width()));
   for (const Check& check : checks) {
     if (check.grade == Grade::kFail) return ExitCode::kFailure;
   }

@@ -58,6 +58,37 @@ class FromNanogpt : public ::testing::Test {
   GpctlRunner gpctl_;
 };
 
+// A run file is text: what it cannot hold is refused in words, whether the folder exists or not.
+TEST_F(FromNanogpt, PathsThatAreNoTextAreRefused) {
+  const std::string odd = "d\xff\x61ta";
+  Write("data/" + odd + "/input.txt", "some text\n");
+  const Outcome bytes = Init("batch_size = 4\ndataset = '" + odd + "'\n");
+  EXPECT_EQ(bytes.code, 2);
+  EXPECT_THAT(bytes.err, HasSubstr("train_chars.py:2: dataset is 'd?ata', expected text in UTF-8"));
+  const Outcome given = Init("batch_size = 4\n", {"--override", "dataset=" + odd});
+  EXPECT_THAT(given.err,
+              HasSubstr("--override dataset: dataset is 'd?ata', expected text in UTF-8"));
+  for (const char* name : {"a\x1b[2J", "a\tb", "a\u2028b", "a\x7f"}) {
+    const Outcome refused = Init("batch_size = 4\ndataset = '" + std::string(name) + "'\n");
+    EXPECT_EQ(refused.code, 2) << name;
+    EXPECT_THAT(refused.err, HasSubstr("expected a path in UTF-8 without control characters"));
+    EXPECT_THAT(refused.err, Not(HasSubstr("\x1b")));
+  }
+  EXPECT_EQ(Init("batch_size = 4\nwandb_project = 'd\xff'\n").code, 2);
+}
+
+TEST_F(FromNanogpt, FoldersAndConfigurationsThatAreNoTextAreRefused) {
+  Write("d\xffir/config/a.py", "batch_size = 4\n");
+  const Outcome folder = gpctl_.Run({"init", "--from-nanogpt", "d\xffir/config/a.py"});
+  EXPECT_EQ(folder.code, 2);
+  EXPECT_THAT(folder.err,
+              HasSubstr("--from-nanogpt: 'd?ir/config/a.py': expected a path in UTF-8"));
+  Write("config/a\nname: b.py", "batch_size = 4\n");
+  const Outcome lines = gpctl_.Run({"init", "--from-nanogpt", "config/a\nname: b.py"});
+  EXPECT_EQ(lines.code, 2);
+  EXPECT_EQ(lines.out, "");
+}
+
 TEST_F(FromNanogpt, TheCharacterModelIsTakenWhole) {
   Write("data/chars/input.txt", "some text\n");
   const runspec::RunSpec spec = Spec(kCharacters);

@@ -46,7 +46,7 @@ inline Chart SampleGapChart() {
   Curve loss = SampleCurve("loss", 0, 120, 3.2);
   for (double& x : loss.x) x *= 10;
   for (int i = 70; i < 76; ++i) loss.y[i] = i < 74 ? NAN : INFINITY;
-  Curve validation{.label = "val_loss", .color = 0, .dashed = true};
+  Curve validation{.label = "val_loss", .color = 0, .stroke = Stroke::kDashed};
   for (int step = 100; step <= 1200; step += 100) {
     validation.x.push_back(step);
     validation.y.push_back(3.3 + 8 * std::exp(-step / 150.0));

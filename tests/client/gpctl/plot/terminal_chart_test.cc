@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
+#include <set>
 
 #include "client/gpctl/golden.h"
 #include "client/gpctl/plot/sample_charts.h"
@@ -48,6 +50,63 @@ TEST(TerminalChart, FitsEverySize) {
 TEST(TerminalChart, UsesColorsOnlyWhenWanted) {
   EXPECT_THAT(Drawn(SampleLossChart(), {80, 20}), Not(HasSubstr("\x1b")));
   EXPECT_THAT(Drawn(SampleLossChart(), {80, 20}, {.color = true}), HasSubstr("\x1b[94m"));
+}
+
+// The rows of the canvas, without the axis at their left.
+std::string Canvas(const Chart& chart, const ChartStyle& style) {
+  std::string text;
+  for (const std::string& line : DrawChart(chart, {60, 10}, style)) {
+    for (const char* edge : {"│", "┤", "|", "+"}) {
+      const size_t at = line.find(edge);
+      if (at != std::string::npos) text += line.substr(at + std::strlen(edge)) + "\n";
+    }
+  }
+  return text;
+}
+
+Chart FlatChart(Stroke stroke, int color = 0) {
+  Chart chart{.title = "loss"};
+  chart.curves.push_back(
+      {.label = "a", .x = {1, 100}, .y = {3, 3}, .color = color, .stroke = stroke});
+  return chart;
+}
+
+TEST(TerminalChart, EachStrokeLooksDifferent) {
+  for (const bool utf8 : {true, false}) {
+    std::set<std::string> looks;
+    for (const Stroke stroke :
+         {Stroke::kSolid, Stroke::kDashed, Stroke::kDotted, Stroke::kDashDotted}) {
+      looks.insert(Canvas(FlatChart(stroke), {.utf8 = utf8}));
+    }
+    EXPECT_EQ(looks.size(), 4u) << utf8;
+  }
+}
+
+TEST(TerminalChart, ADashedCurveHasGapsAlsoBesideAnotherOne) {
+  Chart chart = FlatChart(Stroke::kSolid);
+  chart.curves.push_back({.x = {1, 100}, .y = {4, 4}, .stroke = Stroke::kDashed});
+  chart.curves.push_back({.label = "b", .x = {1, 100}, .y = {5, 5}, .color = 1});
+  EXPECT_THAT(Canvas(chart, {}), HasSubstr("AAA   AAA   AAA"));
+  EXPECT_THAT(Canvas(chart, {}), HasSubstr("aaaaaaaaaaaaaaa"));
+  EXPECT_THAT(Canvas(chart, {}), HasSubstr("bbbbbbbbbbbbbbb"));
+  EXPECT_THAT(Canvas(chart, {.color = true}), HasSubstr("\x1b[0m   \x1b[94m"));
+}
+
+TEST(TerminalChart, HasLettersWhereColorsRepeat) {
+  Chart chart{.title = "loss"};
+  const auto add = [&](int color) {
+    chart.curves.push_back({.label = "run-" + std::to_string(color),
+                            .x = {1, 100},
+                            .y = {3.0 + color, 3.0 + color},
+                            .color = color});
+  };
+  for (int color = 0; color < 8; ++color) add(color);
+  EXPECT_THAT(Drawn(chart, {80, 40}, {.color = true}), Not(HasSubstr("aaaa")));
+  add(8);
+  const std::string text = Drawn(chart, {80, 40}, {.color = true});
+  EXPECT_THAT(text, HasSubstr("\x1b[94maaaa"));
+  EXPECT_THAT(text, HasSubstr("\x1b[94miiii"));
+  EXPECT_THAT(text, HasSubstr("\x1b[94mi\x1b[0m run-8"));
 }
 
 TEST(TerminalChart, DrawsOnePointAndNone) {

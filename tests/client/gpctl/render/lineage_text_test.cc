@@ -45,6 +45,17 @@ TEST(Lineage, ShowsForksBelowTheirParentsAndWhatChanged) {
             "`- name-d (d)  succeeded, step 30  from name-a@15\n");
 }
 
+TEST(Lineage, BreaksLinesInsideTheTree) {
+  const Lineage lineage(
+      {RunOf("a", 1e-3), RunOf("b", 5e-4, "a"), RunOf("c", 5e-4, "b"), RunOf("d", 1e-3, "a")}, "c");
+  EXPECT_EQ(lineage.Text(/*utf8=*/false, 60),
+            "name-a (a)  succeeded, step 30\n"
+            "|- name-b (b)  succeeded, step 30  from name-a@15\n"
+            "|     optimizer.lr 0.001 -> 0.0005\n"
+            "|  `- name-c (c) *  succeeded, step 30  from name-b@15\n"
+            "`- name-d (d)  succeeded, step 30  from name-a@15\n");
+}
+
 TEST(Lineage, ALegShowsWhereItBeganAndAForkIsComparedWithItsOwnLeg) {
   v1::Run base = RunOf("a", 1e-3);
   v1::Leg& second = *base.add_legs();

@@ -16,6 +16,17 @@ TEST(MetricsCsv, HasTheKeysOfTheJsonAsTitles) {
             "\"odd,name\"\n");
 }
 
+TEST(MetricsCsv, HasColumnsForTheScoresThatFollow) {
+  v1::Run run;
+  run.mutable_progress()->add_scores()->set_name("old/harness/acc");
+  run.set_resolved(
+      "apiVersion: gp/v1\nname: tiny\npreset: tiny\ndata: {text: [in.txt], tokenizer: bytes}\n"
+      "eval: {tasks: [/elsewhere/sums.jsonl, /elsewhere/*.jsonl], task_style: completion}\n");
+  EXPECT_EQ(ScoreColumns(run), (std::vector<std::string>{"old/harness/acc", "sums/completion/acc",
+                                                         "sums/completion/acc_norm", "val_bpb"}));
+  EXPECT_EQ(ScoreColumns(v1::Run()), std::vector<std::string>{"val_bpb"});
+}
+
 TEST(MetricsCsv, WritesAPoint) {
   v1::MetricPoint point;
   point.set_step(7);

@@ -76,15 +76,55 @@ TEST(FleetDashboard, ScrollsASectionOnTheWholeScreen) {
                                         v1::RUN_STATE_RUNNING);
   }
   model.Apply(runs, 12);
-  EXPECT_EQ(FleetRows(model, FleetPage::kRuns), 40);
   const TextStyle style{80, true, false, 12};
   const FleetView from_the_start{.page = FleetPage::kRuns};
   EXPECT_THAT(Shown(model, style, from_the_start),
               AllOf(HasSubstr("run-00"), HasSubstr("run-07"), HasSubstr("… 32 more")));
   EXPECT_THAT(Shown(model, {80, false, false, 12}, from_the_start), HasSubstr("... 32 more"));
-  EXPECT_THAT(Shown(model, style, {.page = FleetPage::kRuns, .first = 35}),
-              AllOf(HasSubstr("run-35"), HasSubstr("run-39"), Not(HasSubstr("run-34"))));
+  EXPECT_THAT(Shown(model, style, {.page = FleetPage::kRuns, .first = 8}),
+              AllOf(HasSubstr("run-08"), HasSubstr("run-15"), HasSubstr("… 24 more")));
   EXPECT_THAT(Shown(model, {80, true, false, 60}), HasSubstr("12 more runs are not shown"));
+}
+
+FleetModel ModelOf(int runs) {
+  v1::ListResponse response;
+  for (int i = 0; i < runs; ++i) {
+    *response.add_runs() = testing::MakeRun(fmt::format("run-{:04}", i), fmt::format("id{}", i),
+                                            v1::RUN_STATE_RUNNING);
+  }
+  FleetModel model;
+  model.Apply(response, 0);
+  return model;
+}
+
+// The end of a page has the last row at the bottom and fills the screen, at every size, and pages
+// lead there without leaving out a row.
+TEST(FleetDashboard, ScrollsAtMostToTheLastRow) {
+  for (const int runs : {1, 7, 8, 9, 10, 1000}) {
+    const FleetModel model = ModelOf(runs);
+    for (const int height : {5, 10, 12, 24, 70}) {
+      const TextStyle style{80, true, false, height};
+      const FleetScroll scroll = ScrollOf(model, FleetPage::kRuns, style);
+      const int shown = height - 3;  // without the heading, the titles and the footer
+      EXPECT_EQ(scroll.last, std::max(runs - shown, 0)) << runs << " " << height;
+      const std::string end = Shown(model, style, {FleetPage::kRuns, scroll.last});
+      EXPECT_THAT(end,
+                  AllOf(HasSubstr(fmt::format("run-{:04}", runs - 1)),
+                        HasSubstr(fmt::format("run-{:04}", scroll.last)), Not(HasSubstr(" more"))));
+      EXPECT_EQ(Shown(model, style, {FleetPage::kRuns, 5000}), end) << "no further";
+      EXPECT_THAT(Shown(model, style, {FleetPage::kRuns, scroll.page}),
+                  HasSubstr(fmt::format("run-{:04}", std::min(scroll.page, scroll.last))));
+      EXPECT_LE(scroll.page, shown);
+    }
+  }
+}
+
+TEST(FleetDashboard, ScrollsOnlyPagesOfOneSection) {
+  const FleetModel model = ModelOf(1000);
+  for (const FleetPage page : {FleetPage::kAll, FleetPage::kHelp}) {
+    EXPECT_EQ(ScrollOf(model, page, {80, true, false, 24}).last, 0);
+  }
+  EXPECT_EQ(ScrollOf(FleetModel(), FleetPage::kRuns, {80, true, false, 24}).last, 0);
 }
 
 TEST(FleetDashboard, SaysSoWhenThereIsNothing) {

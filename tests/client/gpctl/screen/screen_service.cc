@@ -22,6 +22,12 @@ gp::v1::Run EndedRun() {
 int main() {
   gp::testing::FakeRunService service;
   gp::testing::PlayScene(service);
+  for (const int64_t step : {5000, 7000}) {
+    gp::v1::Checkpoint checkpoint;
+    checkpoint.set_run_id(gp::testing::SceneRun().run_id());
+    checkpoint.set_step(step);
+    service.AddCheckpoint(checkpoint);
+  }
   std::cout << service.address() << std::endl;
   for (std::string line; std::getline(std::cin, line);) {
     if (line == "end") service.AppendWatch(EndedRun());

@@ -223,6 +223,28 @@ def check_keys(service):
         leave(terminal)
 
 
+def check_scrolling(service):
+    """A page scrolls to its last row, no further, and fills a screen that grows."""
+    with Terminal(60, 6, service.environment) as terminal:
+        terminal.run("gpctl top")
+        terminal.wait_for(lambda screen: "q leave" in screen)
+        terminal.press("n")
+        terminal.wait_for(lambda screen: "node-a" in screen and "2 more" in screen)
+        terminal.press("End")
+        terminal.wait_for(lambda screen: "node-b" in screen and "node-d" in screen)
+        terminal.press("Up")
+        terminal.wait_for(lambda screen: "node-a" in screen)
+        terminal.press("NPage")
+        terminal.wait_for(lambda screen: "node-d" in screen)
+        terminal.press("Home")
+        terminal.wait_for(lambda screen: "node-a" in screen)
+        terminal.press("End")
+        terminal.wait_for(lambda screen: "node-d" in screen)
+        terminal.resize(60, 12)
+        terminal.wait_for(lambda screen: "node-a" in screen and "node-d" in screen)
+        terminal.press("q")
+
+
 def check_input_elsewhere(service):
     """Keys come from the terminal also when the input is a file; in the background there are lines."""
     with Terminal(80, 24, service.environment) as terminal:
@@ -279,7 +301,7 @@ def check_end(service):
         terminal.wait_for(lambda text: "code 0" in text)
 
 
-CHECKS = [check_sizes, check_top, check_resize, check_leaving, check_suspending, check_keys, check_input_elsewhere,
+CHECKS = [check_sizes, check_top, check_resize, check_leaving, check_suspending, check_keys, check_scrolling, check_input_elsewhere,
           check_ascii, check_colours, check_pipes, check_end]
 
 

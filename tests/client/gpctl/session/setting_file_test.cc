@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class SettingFileTest : public ::testing::Test {
  protected:
@@ -56,6 +57,41 @@ TEST_F(SettingFileTest, AWrongLineAndAMissingFileAreNamed) {
   }
   Write("a.env", "seed=x\n");
   EXPECT_THAT(gpctl_.Run({"validate", "run.yaml", "--set-file", "a.env"}).err, HasSubstr("seed"));
+}
+
+TEST_F(SettingFileTest, AWrongSettingIsNamedWithItsLine) {
+  Write("a.env", "# mine\noptimizer.lrr=1\n");
+  Write("b.env", "\n\nsteps=x\noptimizer.lr=-1\nbudget.steps=few\n");
+  for (const char* command : {"submit", "validate", "run"}) {
+    const Outcome outcome = gpctl_.Run({command, "run.yaml", "--set-file", "a.env", "--set-file",
+                                        "b.env", "--set", "optimizer.weight_decai=1"});
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr("a.env:2: unknown key 'optimizer.lrr'"));
+    EXPECT_THAT(outcome.err, HasSubstr("b.env:3: unknown key 'steps'"));
+    EXPECT_THAT(outcome.err, HasSubstr("b.env:5: budget.steps must be "));
+    EXPECT_THAT(outcome.err, HasSubstr("--set optimizer.weight_decai: unknown key"));
+    EXPECT_THAT(outcome.err, Not(HasSubstr("--set optimizer.lr")));
+  }
+  Write("a.env", "\noptimizer.lr=-1\n");
+  EXPECT_THAT(gpctl_.Run({"validate", "run.yaml", "--set-file", "a.env"}).err,
+              HasSubstr("a.env:2: optimizer.lr"));
+  EXPECT_THAT(
+      gpctl_.Run({"validate", "run.yaml", "--set-file", "a.env", "--set", "optimizer.lr=-2"}).err,
+      HasSubstr("--set optimizer.lr: "));
+}
+
+TEST_F(SettingFileTest, AWrongSettingOfAServiceIsNamedWithItsLine) {
+  const gpctl::Settings settings{
+      {"seed=1", "eval.every=x", "eval.every=y", "schedule.decay_steps=1"},
+      {"a.env:1", "a.env:2", "b.env:4", ""}};
+  const auto text = [&](const std::string& problem) {
+    return Message(gpctl::NamingFiles(InvalidArgument("{}", problem), settings));
+  };
+  EXPECT_EQ(
+      text("error: --set eval.every: must be a number\nerror: --set schedule.decay_steps: no"),
+      "error: b.env:4: eval.every: must be a number\nerror: --set schedule.decay_steps: no");
+  EXPECT_EQ(text("seed: a run that goes on may change only eval"),
+            "a.env:1: seed: a run that goes on may change only eval");
 }
 
 TEST_F(SettingFileTest, RunSubmitsAndFollows) {

@@ -46,5 +46,14 @@ TEST(Wrapped, BreaksAtSpacesAndIndents) {
   EXPECT_EQ(Wrapped("/a/long/path is here", 8, 2), "/a/long/\n  path\n  is\n  here");
 }
 
+TEST(WrappedBelowText, ContinuesBelowTheLastColumn) {
+  EXPECT_EQ(WrappedBelowText("title\n  a  one two three\n\n  bb one two\n", 14),
+            "title\n  a  one two\n     three\n\n  bb one two\n");
+  EXPECT_EQ(WrappedBelowText("a sentence of words", 10), "a sentence\nof words");
+  EXPECT_EQ(WrappedBelowText("      only a text", 12), "      only a\n      text")
+      << "blanks at the beginning are a column, too";
+  EXPECT_EQ(WrappedBelowText("a  b  c", 0), "a  b  c");
+}
+
 }  // namespace
 }  // namespace gp::gpctl

@@ -23,6 +23,22 @@ TEST(KeysIn, NamesTheKeysOfATerminal) {
       ElementsAre(KeyPress{Kind::kUp}, KeyPress{Kind::kDown}, KeyPress{Kind::kPageUp}, Typed('j')));
 }
 
+TEST(KeysIn, KnowsHomeAndEndOfEveryTerminal) {
+  for (const char* bytes : {"\x1b[H", "\x1bOH", "\x1b[1~", "\x1b[7~"}) {
+    EXPECT_THAT(KeysIn(bytes), ElementsAre(KeyPress{Kind::kHome})) << bytes + 1;
+  }
+  for (const char* bytes : {"\x1b[F", "\x1bOF", "\x1b[4~", "\x1b[8~"}) {
+    EXPECT_THAT(KeysIn(bytes), ElementsAre(KeyPress{Kind::kEnd})) << bytes + 1;
+  }
+}
+
+TEST(KeysIn, LettersAreKeysInBothCases) {
+  EXPECT_TRUE(IsLetter(Typed('q'), 'q'));
+  EXPECT_TRUE(IsLetter(Typed('Q'), 'q'));
+  EXPECT_FALSE(IsLetter(Typed('w'), 'q'));
+  EXPECT_FALSE(IsLetter(KeyPress{Kind::kEnter}, 'q'));
+}
+
 // A key that is not known must not be read as letters: "[q" is no q.
 TEST(KeysIn, TakesUnknownSequencesWhole) {
   EXPECT_THAT(KeysIn("\x1b[1;5Pq"), ElementsAre(KeyPress{}, Typed('q')));

@@ -23,6 +23,21 @@ TEST(Table, ShortensNamesAndThenLeavesOutColumns) {
             "a-name-t…er-long  5\n");
 }
 
+TEST(Table, ShortenedColumnsShareTheRoom) {
+  Table table({{.title = "", .shorten = true},
+               {.title = "one", .align = Align::kRight, .shorten = true},
+               {.title = "other", .align = Align::kRight, .shorten = true}});
+  const std::string wide(40, 'x');
+  table.AddRow({"key", wide, wide});
+  table.AddRow({"loss", "3.1", "3.2 (+0.1)"});
+  EXPECT_EQ(table.Render(48, true),
+            "                       one                 other\n"
+            "key   xxxxxxxxxx…xxxxxxxxx  xxxxxxxxxx…xxxxxxxxx\n"
+            "loss                   3.1            3.2 (+0.1)\n");
+  EXPECT_TRUE(table.Fits(40));
+  EXPECT_FALSE(table.Fits(39));
+}
+
 TEST(Table, LinesUpAndCutsTheLastColumn) {
   Table table({{"NAME"}, {"N", Align::kRight}, {"WHY"}});
   table.AddRow({"é", "5", "because"});

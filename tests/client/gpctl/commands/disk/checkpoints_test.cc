@@ -48,6 +48,28 @@ TEST_F(KeepingVerbs, ACheckpointIsPinnedAndUnpinned) {
   EXPECT_EQ(gpctl_.Run({"ckpt", "pin", "./tiny"}).code, 2);
 }
 
+TEST_F(KeepingVerbs, EveryCommandSaysThatARunHasNoBestCheckpoint) {
+  for (std::vector<std::string> words : std::vector<std::vector<std::string>>{{"ckpt", "show"},
+                                                                              {"ckpt", "verify"},
+                                                                              {"ckpt", "pin"},
+                                                                              {"ckpt", "unpin"},
+                                                                              {"ckpt", "get"},
+                                                                              {"fork"},
+                                                                              {"sample"},
+                                                                              {"eval"},
+                                                                              {"export"},
+                                                                              {"serve"},
+                                                                              {"chat"}}) {
+    words.push_back("tiny@best");
+    if (words[0] == "export" || words[1] == "get") words.push_back("out");
+    if (words[0] == "eval") words.insert(words.end(), {"--task", "val"});
+    const Outcome outcome = gpctl_.Run(words);
+    EXPECT_EQ(outcome.code, 3) << words[0] << " " << words[1];
+    EXPECT_EQ(outcome.err,
+              "error: run tiny has no best checkpoint: none was evaluated; it has steps 10, 20\n");
+  }
+}
+
 TEST_F(KeepingVerbs, APruneAsksFirst) {
   const Outcome refused = gpctl_.Run({"ckpt", "prune", "tiny"});
   EXPECT_NE(refused.code, 0);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "client/fake_run_service.h"
+#include "client/gpctl/terminal/display_text.h"
 
 namespace gp::gpctl {
 namespace {
@@ -42,6 +43,33 @@ TEST(Comparison, ComparesAtEqualTokensWhenStepsHaveOtherNumbersOfThem) {
   const std::string other =
       TextOf({RunOf("a", "aaaaaaaaaa", 10, ""), RunOf("b", "bbbbbbbbbb", 20, "")});
   EXPECT_THAT(other, HasSubstr("loss at 30 tokens"));
+}
+
+// On a narrow terminal every value is there, in several tables that begin with the first run.
+TEST(Comparison, NoValueIsCutAway) {
+  std::vector<ComparedRun> runs;
+  for (const char* name : {"base", "second", "third", "a-run-with-a-name-of-some-length"}) {
+    runs.push_back(RunOf(name, std::string("aaaaaaaaa") + name[0], 10,
+                         fmt::format("init_from: /a/long/path/to/the/checkpoint/of/{}\n", name)));
+  }
+  const auto comparison = Comparison::Make(std::move(runs), {});
+  ASSERT_TRUE(comparison.ok());
+  for (const int width : {60, 80, 100, 160}) {
+    const std::string text = comparison->Text(0, {.width = width});
+    size_t tables = 0;
+    size_t values = 0;
+    for (size_t at = 0; (at = text.find("val_loss, last", at)) != std::string::npos; ++at) {
+      ++tables;
+      const std::string line = text.substr(at, text.find('\n', at) - at);
+      for (size_t i = 0; (i = line.find("1.0000", i)) != std::string::npos; ++i) ++values;
+    }
+    EXPECT_EQ(values, 3 + tables) << width << "\n" << text;
+    for (size_t at = 0; at < text.size();) {
+      const size_t end = text.find('\n', at);
+      EXPECT_LE(DisplayWidth(text.substr(at, end - at)), width);
+      at = end + 1;
+    }
+  }
 }
 
 TEST(Comparison, NamesRunsWithOneSeedAndKeysOfWindows) {

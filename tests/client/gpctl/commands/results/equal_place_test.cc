@@ -22,11 +22,11 @@ v1::CurvePoints Of(const std::vector<std::pair<int64_t, double>>& points) {
 TEST(EqualPlace, TheCommonEndIsTheSmallestLast) {
   const auto a = Of({{100, 5}, {300, 3}});
   const auto b = Of({{100, 5}, {200, 4}});
-  EXPECT_EQ(CommonEnd({&a, &b}, PlaceKind::kSteps), 200);
-  EXPECT_EQ(CommonEnd({&a, &b}, PlaceKind::kTokens), 2000);
-  EXPECT_EQ(CommonEnd({&a, &b}, PlaceKind::kSeconds), 400);
+  EXPECT_EQ(CommonEnd({&a, &b}, AxisKind::kSteps), 200);
+  EXPECT_EQ(CommonEnd({&a, &b}, AxisKind::kTokens), 2000);
+  EXPECT_EQ(CommonEnd({&a, &b}, AxisKind::kTime), 400);
   const auto none = Of({});
-  EXPECT_EQ(CommonEnd({&a, &none}, PlaceKind::kSteps), std::nullopt);
+  EXPECT_EQ(CommonEnd({&a, &none}, AxisKind::kSteps), std::nullopt);
 }
 
 TEST(EqualPlace, TheCommonStepIsTheLastThatAllHave) {
@@ -40,20 +40,20 @@ TEST(EqualPlace, TheCommonStepIsTheLastThatAllHave) {
 
 TEST(EqualPlace, ValuesBetweenPointsAreOnAStraightLine) {
   const auto curve = Of({{100, 5}, {200, 4}});
-  EXPECT_EQ(ValueAt(curve, 100, PlaceKind::kSteps), 5);
-  EXPECT_EQ(ValueAt(curve, 200, PlaceKind::kSteps), 4);
-  EXPECT_EQ(ValueAt(curve, 150, PlaceKind::kSteps), 4.5);
-  EXPECT_EQ(ValueAt(curve, 1250, PlaceKind::kTokens), 4.75);
-  EXPECT_EQ(ValueAt(curve, 99, PlaceKind::kSteps), std::nullopt);
-  EXPECT_EQ(ValueAt(curve, 201, PlaceKind::kSteps), std::nullopt);
+  EXPECT_EQ(ValueAt(curve, 100, AxisKind::kSteps), 5);
+  EXPECT_EQ(ValueAt(curve, 200, AxisKind::kSteps), 4);
+  EXPECT_EQ(ValueAt(curve, 150, AxisKind::kSteps), 4.5);
+  EXPECT_EQ(ValueAt(curve, 1250, AxisKind::kTokens), 4.75);
+  EXPECT_EQ(ValueAt(curve, 99, AxisKind::kSteps), std::nullopt);
+  EXPECT_EQ(ValueAt(curve, 201, AxisKind::kSteps), std::nullopt);
 }
 
 TEST(EqualPlace, TheMeanIsOfTheLastValuesUpToThePlace) {
   const auto curve = Of({{1, 10}, {2, 4}, {3, 2}, {4, 100}});
-  EXPECT_EQ(MeanBefore(curve, 3, PlaceKind::kSteps, 2), 3);
-  EXPECT_EQ(MeanBefore(curve, 3, PlaceKind::kSteps, 50), 16.0 / 3);
-  EXPECT_EQ(MeanBefore(curve, 0, PlaceKind::kSteps, 2), std::nullopt);
-  EXPECT_TRUE(std::isnan(*MeanBefore(Of({{1, 1}, {2, NAN}}), 2, PlaceKind::kSteps, 2)));
+  EXPECT_EQ(MeanBefore(curve, 3, AxisKind::kSteps, 2), 3);
+  EXPECT_EQ(MeanBefore(curve, 3, AxisKind::kSteps, 50), 16.0 / 3);
+  EXPECT_EQ(MeanBefore(curve, 0, AxisKind::kSteps, 2), std::nullopt);
+  EXPECT_TRUE(std::isnan(*MeanBefore(Of({{1, 1}, {2, NAN}}), 2, AxisKind::kSteps, 2)));
 }
 
 }  // namespace

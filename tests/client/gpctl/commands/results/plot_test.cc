@@ -91,6 +91,64 @@ TEST_F(PlotTest, TwoFieldsOfOneRunHaveTwoColors) {
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("\x1b[94m"), HasSubstr("\x1b[33m")));
 }
 
+TEST_F(PlotTest, DrawsTheSecondFieldOfSeveralRunsDashed) {
+  AddRun("base", "aaaaaaaaaa", {3, 3, 3});
+  AddRun("other", "bbbbbbbbbb", {5, 5, 5});
+  service_.SetCurve("aaaaaaaaaa", CurveOf("val_loss", {4, 4, 4}));
+  const Outcome outcome = Run({"plot", "base", "other"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, StartsWith("loss, val_loss dashed (nats per token)"));
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("AAA   AAA"), HasSubstr("bbbbbbbbb"),
+                                 HasSubstr("a base 3   b other 5")));
+  gpctl_.terminal = true;
+  EXPECT_THAT(Run({"plot", "base", "other"}).out, HasSubstr("\x1b[0m   \x1b[94m"));
+}
+
+TEST_F(PlotTest, DrawsSixteenRunsApart) {
+  for (int i = 0; i < 16; ++i) {
+    AddRun("run-with-a-name-of-some-length-" + std::to_string(i),
+           "aaaaaaaa" + std::to_string(10 + i), {4.0 + i, 3.0 + i});
+  }
+  std::vector<std::string> words = {"plot", "--y", "loss"};
+  for (int i = 0; i < 16; ++i) words.push_back("aaaaaaaa" + std::to_string(10 + i));
+  gpctl_.terminal = true;
+  const Outcome outcome = Run(words);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("loss; from run 9 on dotted (nats per token)"));
+  for (int i = 0; i < 16; ++i) {
+    EXPECT_THAT(outcome.out,
+                HasSubstr(std::string(1, static_cast<char>('a' + i)) +
+                          "\x1b[0m run-with-a-name-of-some-length-" + std::to_string(i) + " "));
+  }
+  words.insert(words.end(), {"-o", "a.svg"});
+  ASSERT_EQ(Run(words).code, 0);
+  const std::string svg = Written("a.svg");
+  for (const char* name : {"length-7</text>", "length-15</text>"})
+    EXPECT_THAT(svg, HasSubstr(name));
+  EXPECT_THAT(svg, HasSubstr("stroke-dasharray=\"0.1 4.5\""));
+}
+
+TEST_F(PlotTest, RefusesMoreCurvesThanCanBeToldApart) {
+  AddRun("base", "aaaaaaaaaa");
+  AddRun("other", "bbbbbbbbbb");
+  EXPECT_EQ(Run({"plot", "base", "--y", "loss+lr+mfu+grad_norm+step_seconds"}).code, 0);
+  const Outcome outcome =
+      Run({"plot", "base", "other", "--y", "loss+lr+mfu+grad_norm+step_seconds"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("--y: 5 fields in one panel; expected at most 4 for 2 runs, "
+                                     "which can be told apart; ',' instead of '+' begins another "
+                                     "panel"));
+  std::vector<std::string> words = {"plot"};
+  for (int i = 0; i < 17; ++i) {
+    words.push_back("aaaaaaaa" + std::to_string(10 + i));
+    AddRun("run-" + std::to_string(i), words.back());
+  }
+  EXPECT_THAT(Run(words).err, HasSubstr("17 runs; expected at most 16, which can be told apart"));
+  words.pop_back();
+  words.insert(words.end(), {"--y", "loss+val_loss+lr"});
+  EXPECT_THAT(Run(words).err, HasSubstr("3 fields in one panel; expected at most 2 for 16 runs"));
+}
+
 TEST_F(PlotTest, WritesAnSvgWithTheNamesOfTheRuns) {
   AddRun("base", "aaaaaaaaaa");
   AddRun("other", "bbbbbbbbbb", {6, 5, 4});

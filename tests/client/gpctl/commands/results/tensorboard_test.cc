@@ -67,6 +67,17 @@ TEST_F(TensorBoardTest, ShowsTheEventFilesOfTheRunsUnderTheirNames) {
   EXPECT_TRUE(FileExists(gpctl_.home() + "/runs/aaaaaaaaaa/events.out.tfevents.1.host"));
 }
 
+TEST_F(TensorBoardTest, LetsTensorBoardEndItself) {
+  Install("trap 'echo ended in peace; exit 0' TERM\necho serving\nwhile true; do sleep 0.01; done");
+  AddRun("tiny", "aaaaaaaaaa", true);
+  gpctl_.interrupt_when_out_contains = "serving";
+  const Outcome outcome = gpctl_.Run({"tensorboard", "tiny"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("ended in peace"));
+  const size_t begin = outcome.out.find("--logdir ") + 9;
+  EXPECT_FALSE(FileExists(outcome.out.substr(begin, outcome.out.find(' ', begin) - begin)));
+}
+
 TEST_F(TensorBoardTest, ExplainsWhatItCannotShow) {
   Install();
   AddRun("fresh", "aaaaaaaaaa", false);
