@@ -94,7 +94,8 @@ void AddModelFlags(const Command& app, ModelFlags& flags) {
 }
 
 void AddEngineFlags(const Command& app, ModelFlags& flags) {
-  app.Option("--isa", flags.isa, "kernels: auto, generic, avx2, avx512, avx512_bf16").ShowDefault();
+  app.Option("--isa", flags.isa, "kernels: auto, generic, avx2, avx512, avx512_bf16, amx")
+      .ShowDefault();
   app.Option("--engine", flags.engine).OneOf({"fused", "eager", "reference"}).ShowDefault();
   app.Switch("!--no-graph", flags.graph, "launch each operation of a step separately");
   app.Switch("--deterministic", flags.deterministic,

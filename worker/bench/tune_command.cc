@@ -93,7 +93,7 @@ Status RunTune(const TuneFlags& flags) {
 BenchRun AddTuneCommand(const Command& app) {
   auto flags = std::make_shared<TuneFlags>();
   AddModelFlags(app, flags->model);
-  app.Option("--isa", flags->model.isa, "kernels: auto, generic, avx2, avx512, avx512_bf16")
+  app.Option("--isa", flags->model.isa, "kernels: auto, generic, avx2, avx512, avx512_bf16, amx")
       .ShowDefault();
   app.Switch("--dry-run", flags->dry_run, "measure and print, write nothing");
   return [flags] { return RunTune(*flags); };

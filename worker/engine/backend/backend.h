@@ -294,7 +294,7 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  // The kernels in use: "avx512_bf16", "cuda sm_90". Part of a run's record.
+  // The kernels in use: "avx512_bf16", "cuda sm_90", "amx_twin" (level `amx` without tiles).
   virtual const char* name() const = 0;
   virtual int threads() const = 0;
 

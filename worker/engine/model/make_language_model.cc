@@ -100,6 +100,7 @@ DeviceBackend MakeBackend(const ModelOptions& options) {
   CheckCpu(options);
   return {.backend = MakeCpuBackend({.threads = options.threads,
                                      .isa = options.isa,
+                                     .tiles = options.tiles,
                                      .sequence = options.sequence,
                                      .head_size = options.shape.channels / options.shape.heads,
                                      .choices = options.choices})};

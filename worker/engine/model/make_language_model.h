@@ -12,6 +12,7 @@
 #include "plan/run_spec.h"
 #include "worker/engine/backend/cpu/kernel_choices.h"
 #include "worker/engine/backend/cpu/kernels/isa.h"
+#include "worker/engine/backend/cpu/kernels/kernel_set.h"
 #include "worker/engine/backend/device_backend.h"
 #include "worker/engine/model/language_model.h"
 #include "worker/engine/model/reference_gpt2.h"
@@ -19,7 +20,8 @@
 namespace gp::engine {
 
 // How the model uses the process' device (backend/device_backend.h). With `on`, it computes on the
-// device instead of the CPU, and `isa`, `choices` and `threads` of ModelOptions are ignored.
+// device instead of the CPU, and `isa`, `tiles`, `choices` and `threads` of ModelOptions are
+// ignored.
 struct DeviceUse {
   bool on = false;
   bool graph = true;
@@ -35,6 +37,7 @@ struct ModelOptions {
   int64_t sequence = 128;   // longest of them
   int threads = 1;
   Isa isa = Isa::kAuto;
+  TileUse tiles = TileUse::kIfUsable;
   KernelChoices choices = {};
   runspec::Attention attention = runspec::Attention::kFlash;
   runspec::Recompute recompute = runspec::Recompute::kNone;

@@ -129,7 +129,8 @@ using RunAttention = void (*)(Backend& backend, const Dropout& dropout, Operands
 
 void ExpectEqualsPlain(RunAttention run, Isa isa, DataType type, const AttentionShape& shape,
                        const Dropout& dropout) {
-  const auto backend = MakeTestBackend(isa);
+  const auto backend = MakeCpuBackend(
+      {.threads = 2, .isa = isa, .sequence = shape.length, .head_size = shape.head_size});
   Operands operands(shape, type);
   run(*backend, dropout, operands);
   const int64_t values = operands.values;
@@ -166,6 +167,37 @@ TEST(Attention, EqualsThePlainSoftmax) { ExpectEqualsPlainOnEveryIsa(RunFlash); 
 
 TEST(Attention, WithStoredProbabilitiesEqualsThePlainSoftmax) {
   ExpectEqualsPlainOnEveryIsa(RunStored);
+}
+
+// From 256 positions on, level amx multiplies bf16 by tiles.
+TEST(Attention, OfLongSequencesInBf16EqualsThePlainSoftmax) {
+  for (const Isa isa : SupportedIsas()) {
+    SCOPED_TRACE(IsaName(isa));
+    ExpectEqualsPlain(RunFlash, isa, DataType::kBfloat16, {1, 256, 2, 64}, Dropout{});
+    ExpectEqualsPlain(RunFlash, isa, DataType::kBfloat16, {1, 321, 1, 40}, kDropout);
+    ExpectEqualsPlain(RunFlash, isa, DataType::kBfloat16, {2, 257, 1, 11}, kDropout);
+    ExpectEqualsPlain(RunFlash, isa, DataType::kBfloat16, {1, 258, 1, 1}, Dropout{});
+  }
+}
+
+TEST(Attention, ByTilesOfAPositionHasTheSameBitsWhateverFollows) {
+  if (!IsaSupported(Isa::kAmx)) GTEST_SKIP() << "this processor has no AVX-512";
+  const auto backend =
+      MakeCpuBackend({.threads = 3, .isa = Isa::kAmx, .sequence = 400, .head_size = 20});
+  const auto run = [&](int64_t length) {
+    const AttentionShape shape{1, length, 2, 20};
+    Array qkv(RandomValues(3 * length * 40, 5), DataType::kBfloat16);
+    std::vector<float> out(static_cast<size_t>(length * 40));
+    std::vector<float> lse(static_cast<size_t>(2 * length));
+    backend->AttentionForward(shape, {out.data(), DataType::kFloat32}, lse.data(), qkv.buffer(),
+                              Dropout{});
+    return out;
+  };
+  const std::vector<float> whole = run(400);
+  for (const int64_t length : {256, 257, 300, 384}) {
+    const std::vector<float> prefix = run(length);
+    EXPECT_TRUE(std::equal(prefix.begin(), prefix.end(), whole.begin())) << length;
+  }
 }
 
 TEST(Attention, OfAPositionHasTheSameBitsWhateverFollows) {

@@ -15,7 +15,7 @@ namespace gp::engine {
 
 inline std::vector<Isa> SupportedIsas() {
   std::vector<Isa> supported;
-  for (const Isa isa : {Isa::kGeneric, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16}) {
+  for (const Isa isa : {Isa::kGeneric, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16, Isa::kAmx}) {
     if (IsaSupported(isa)) supported.push_back(isa);
   }
   return supported;

@@ -51,7 +51,7 @@ TEST(Gpt2Gradient, EqualsTheReferenceInBf16) {
 }
 
 TEST(Gpt2Gradient, EqualsTheReferenceOnEveryInstructionSet) {
-  for (const Isa isa : {Isa::kGeneric, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16}) {
+  for (const Isa isa : {Isa::kGeneric, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16, Isa::kAmx}) {
     if (!IsaSupported(isa)) continue;
     ModelOptions options = OptionsOf(Variants()[3]);
     options.isa = isa;

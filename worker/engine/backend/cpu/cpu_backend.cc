@@ -14,6 +14,7 @@
 #include "worker/engine/backend/cpu/gemm.h"
 #include "worker/engine/backend/cpu/huge_pages.h"
 #include "worker/engine/backend/cpu/kernels/kernel_set.h"
+#include "worker/engine/backend/cpu/kernels/tiles.h"
 #include "worker/engine/backend/cpu/math_attention.h"
 #include "worker/engine/backend/cpu/packed_gemm.h"
 #include "worker/engine/backend/cpu/thread_pool.h"
@@ -33,7 +34,7 @@ class CpuBackend final : public Backend {
  public:
   explicit CpuBackend(const CpuBackendOptions& options)
       : isa_(ResolveIsa(options.isa)),
-        kernels_(KernelsOf(isa_)),
+        kernels_(KernelsOf(isa_, options.tiles)),
         pool_(options.threads),
         workspace_(
             runspec::CpuWorkspaceBytes(options.sequence, options.head_size, pool_.threads())),
@@ -44,7 +45,10 @@ class CpuBackend final : public Backend {
               options.choices),
         math_attention_(kernels_, pool_, gemm_) {}
 
-  const char* name() const override { return IsaName(isa_); }
+  const char* name() const override {
+    const bool twin = isa_ == Isa::kAmx && kernels_.tiles == &TwinTiles();
+    return twin ? "amx_twin" : IsaName(isa_);
+  }
   int threads() const override { return pool_.threads(); }
 
   void* Allocate(int64_t bytes) override {

@@ -5,6 +5,7 @@
 #include "worker/engine/backend/cpu/gemm_blocking.h"
 #include "worker/engine/backend/cpu/packed_gemm.h"
 #include "worker/engine/backend/cpu/skinny_gemm.h"
+#include "worker/engine/backend/cpu/tile_gemm.h"
 
 namespace gp::engine {
 namespace {
@@ -218,9 +219,12 @@ GemmProblem GemmArgs::problem() const {
 void Gemm::Run(const GemmArgs& args) {
   if (args.b_packed) return RunPackedGemm(kernels_, pool_, workspace_, stride_bytes_, args);
   if (IsSkinny(args)) return RunSkinnyGemm(kernels_, pool_, workspace_, stride_bytes_, args);
+  const GemmChoice choice = choices_.Of(args.problem());
+  if (kernels_.tiles != nullptr && args.a.data.type == DataType::kBfloat16) {
+    return RunTileGemm(kernels_, pool_, workspace_, stride_bytes_, args, choice);
+  }
   const int64_t panel = int64_t{kernels_.width} * kernels_.tile_vectors;
   const int64_t tile_rows = kernels_.tile_rows;
-  const GemmChoice choice = choices_.Of(args.problem());
   const GemmBlocking blocking = BlockingFor(args, choice, panel);
   const int64_t rows = blocking.flipped ? args.n : args.m;
   const int64_t columns = blocking.flipped ? args.m : args.n;

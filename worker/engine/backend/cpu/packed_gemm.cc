@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 
 #include "plan/arena_plan.h"
 #include "plan/packed_weight.h"
 #include "worker/engine/backend/cpu/gemm_blocking.h"
+#include "worker/engine/backend/cpu/kernels/tiles.h"
 
 namespace gp::engine {
 namespace {
@@ -25,6 +27,9 @@ constexpr int64_t kWidenTilesMin = 4;
 // Prefetch distance for a panel of bf16 when one tile reads it. For fp32 the hardware prefetcher is
 // faster.
 constexpr int64_t kPairsAheadBytes = 2048;
+
+// At level `amx`, fewer rows would leave most of a tile empty.
+constexpr int64_t kRowsInTilesMin = kTileSide;
 
 // A thread's workspace: unfinished sums, a widened block, rows of A.
 constexpr int64_t kSumsBytes = kRowsAtOnceMax * kPanelMax * 4;
@@ -62,6 +67,76 @@ class PanelShares {
   std::atomic<int64_t> next_{0};
 };
 
+// The product of up to kRowsAtOnceMax rows with packed panels by tiles, at level `amx`. The panels
+// are read where they lie, except for the end of k that does not fill a block.
+class TileRowsOfPanels {
+ public:
+  // `to`: memory for the rows in the form of Tiles. `panel`: columns of a panel.
+  TileRowsOfPanels(const Tiles& tiles, int64_t k, int64_t panel, uint16_t* to)
+      : tiles_(tiles),
+        panel_(panel),
+        blocks_(k / kTileDepth),
+        tail_units_(DivideUp(k % kTileDepth, 2)),
+        stride_(DivideUp(k, kTileDepth) * kTileDepth),
+        rows_(to) {}
+
+  void LoadRows(const GemmOperand& from, int64_t first, int64_t count, int64_t k) {
+    count_ = count;
+    tiles_.pack_rows({.from = from,
+                      .i_first = first,
+                      .i_count = count,
+                      .k_count = k,
+                      .to = rows_,
+                      .stride = stride_});
+  }
+
+  // sums (rows, panel) = the product with the panel at `b`.
+  void Multiply(const uint32_t* b, float* sums) {
+    if (tail_units_ > 0) CopyTail(b + blocks_ * kTileUnits * panel_);
+    for (int64_t row = 0; row < count_; row += kBlockSide) {
+      for (int64_t column = 0; column < panel_; column += kBlockSide) {
+        MultiplyBlock(b, row, column, sums);
+      }
+    }
+  }
+
+ private:
+  void CopyTail(const uint32_t* from) {
+    std::copy_n(from, tail_units_ * panel_, tail_);
+    std::fill(tail_ + tail_units_ * panel_, tail_ + kTileUnits * panel_, 0u);
+  }
+
+  void MultiplyBlock(const uint32_t* b, int64_t row, int64_t column, float* sums) const {
+    TileBlock block{.row_tiles = DivideUp(std::min(kBlockSide, count_ - row), kTileSide),
+                    .column_tiles = DivideUp(std::min(kBlockSide, panel_ - column), kTileSide),
+                    .blocks = blocks_,
+                    .a = rows_ + row * stride_,
+                    .a_stride = stride_,
+                    .b = b + column,
+                    .b_stride = panel_,
+                    .c = sums + row * panel_ + column,
+                    .ldc = panel_,
+                    .last = tail_units_ == 0};
+    if (blocks_ > 0) tiles_.multiply(block);
+    if (tail_units_ == 0) return;
+    block.accumulate = blocks_ > 0;
+    block.blocks = 1;
+    block.a += blocks_ * kTileDepth;
+    block.b = tail_ + column;
+    block.last = true;
+    tiles_.multiply(block);
+  }
+
+  const Tiles& tiles_;
+  const int64_t panel_;
+  const int64_t blocks_;      // whole ones of k
+  const int64_t tail_units_;  // of the last block, if it is not whole
+  const int64_t stride_;
+  uint16_t* const rows_;
+  int64_t count_ = 0;
+  alignas(64) uint32_t tail_[kTileUnits * kPanelMax];
+};
+
 class PackedPiece {
  public:
   PackedPiece(const KernelSet& kernels, const GemmArgs& args, std::byte* workspace)
@@ -73,10 +148,22 @@ class PackedPiece {
         a_units_(pairs_ && !kernels.bf16_tiles ? 2 : 1),
         sums_(reinterpret_cast<float*>(workspace)),
         widened_(reinterpret_cast<float*>(workspace + kWidenedOffset)),
-        paired_rows_(reinterpret_cast<uint32_t*>(workspace + kRowsOffset)) {}
+        paired_rows_(reinterpret_cast<uint32_t*>(workspace + kRowsOffset)) {
+    if (pairs_ && kernels.tiles != nullptr && args.m >= kRowsInTilesMin) {
+      tile_rows_.emplace(*kernels.tiles, args.k, panel_,
+                         reinterpret_cast<uint16_t*>(workspace + kRowsOffset));
+    }
+  }
 
   // Computes all rows of every panel that `shares` gives out.
   void Compute(PanelShares& shares) {
+    if (tile_rows_) kernels_.tiles->begin();
+    ComputeShares(shares);
+    if (tile_rows_) kernels_.tiles->end();
+  }
+
+ private:
+  void ComputeShares(PanelShares& shares) {
     const int64_t rows_max = RowsAtOnce();
     for (Range panels = shares.Take(); panels.size() > 0; panels = shares.Take()) {
       for (int64_t row = 0; row < args_.m; row += rows_max) {
@@ -86,7 +173,6 @@ class PackedPiece {
     }
   }
 
- private:
   int64_t RowsAtOnce() const {
     const int64_t room = runspec::kGemmThreadWorkspaceBytes - kRowsOffset;
     const int64_t rows = std::min(kRowsBytes, room) / (units_ * a_units_ * 4);
@@ -98,6 +184,7 @@ class PackedPiece {
     if (first == first_row_ && count == rows_) return;  // the same as the previous share
     first_row_ = first;
     rows_ = count;
+    if (tile_rows_) return tile_rows_->LoadRows(args_.a, first, count, args_.k);
     a_ = static_cast<const uint32_t*>(args_.a.data.data) + first * args_.a.ld;
     a_stride_ = args_.a.ld;
     if (!pairs_) return;
@@ -109,8 +196,20 @@ class PackedPiece {
 
   void ComputePanel(int64_t panel) {
     const auto* b = static_cast<const std::byte*>(args_.b.data.data) + panel * units_ * panel_ * 4;
+    if (tile_rows_) {
+      tile_rows_->Multiply(reinterpret_cast<const uint32_t*>(b), sums_);
+    } else {
+      ComputeSums(b);
+    }
+    const int64_t column = panel * panel_;
+    kernels_.store_tile(args_.output, sums_, panel_, first_row_, column, rows_,
+                        std::min(panel_, args_.n - column));
+  }
+
+  void ComputeSums(const std::byte* b) {
     const int64_t tiles = DivideUp(rows_, kernels_.tile_rows);
-    const bool widens = a_units_ == 2 && tiles >= kWidenTilesMin;
+    // Level `amx` adds odd and even elements separately, so its kernel takes pairs only.
+    const bool widens = a_units_ == 2 && tiles >= kWidenTilesMin && kernels_.tiles == nullptr;
     const int64_t block_bytes = pairs_ ? kPairsBlockBytes : kBlockBytes;
     const int64_t depth = tiles == 1 ? units_ : block_bytes / (panel_ * 4);
     for (int64_t unit = 0; unit < units_; unit += depth) {
@@ -118,9 +217,6 @@ class PackedPiece {
       const std::byte* block = b + unit * panel_ * 4;
       widens ? ComputeWidened(block, unit, units, tiles) : ComputeBlock(block, unit, units, tiles);
     }
-    const int64_t column = panel * panel_;
-    kernels_.store_tile(args_.output, sums_, panel_, first_row_, column, rows_,
-                        std::min(panel_, args_.n - column));
   }
 
   // Every tile of rows prefetches its share of the next block, which may belong to the next panel.
@@ -167,6 +263,7 @@ class PackedPiece {
   float* const sums_;
   float* const widened_;
   uint32_t* const paired_rows_;
+  std::optional<TileRowsOfPanels> tile_rows_;  // computes the sums at level `amx`
   // The rows that are being computed.
   int64_t first_row_ = 0;
   int64_t rows_ = 0;

@@ -60,7 +60,8 @@ TEST(ThreadPool, StopsWithoutHavingWorked) {
 }
 
 TEST(Isa, NamesAreParsedBackAndUnknownOnesRefused) {
-  for (const Isa isa : {Isa::kAuto, Isa::kGeneric, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16}) {
+  for (const Isa isa :
+       {Isa::kAuto, Isa::kGeneric, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16, Isa::kAmx}) {
     EXPECT_EQ(ParseIsa(IsaName(isa)), isa);
   }
   EXPECT_THROW(ParseIsa("avx1024"), std::invalid_argument);

@@ -144,11 +144,12 @@ class Head {
     return Sum(sum);
   }
 
- private:
+  // Where row t of a part of a packed buffer begins.
   int64_t Offset(int64_t t, int64_t part, int64_t parts) const {
     return ((sequence_ * length() + t) * parts + part) * shape_.channels() + head_ * head_size();
   }
 
+ private:
   template <typename T>
   void ReadRow(const T* from, int64_t count, float factor, float* to) const {
     int64_t i = 0;

@@ -6,8 +6,8 @@
 namespace gp::engine {
 namespace {
 
-constexpr std::array kLevels = {Isa::kAuto, Isa::kGeneric, Isa::kAvx2, Isa::kAvx512,
-                                Isa::kAvx512Bf16};
+constexpr std::array kLevels = {Isa::kAuto,   Isa::kGeneric,    Isa::kAvx2,
+                                Isa::kAvx512, Isa::kAvx512Bf16, Isa::kAmx};
 
 bool HasAvx512() {
   return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
@@ -24,6 +24,7 @@ bool IsaSupported(Isa isa) {
     case Isa::kAvx2:
       return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
     case Isa::kAvx512:
+    case Isa::kAmx:
       return HasAvx512();
     case Isa::kAvx512Bf16:
       return HasAvx512() && __builtin_cpu_supports("avx512bf16") != 0;
@@ -33,6 +34,7 @@ bool IsaSupported(Isa isa) {
 
 Isa BestIsa() {
   for (auto level = kLevels.rbegin(); level != kLevels.rend(); ++level) {
+    if (*level == Isa::kAmx) continue;
     // Per multiplication, Intel's cores run vdpbf16ps at half the rate of fp32 products (Emerald
     // Rapids: 110 against 200 GFLOP/s per core), so widening bf16 to fp32 is faster there. AMD's
     // cores run it at twice the fp32 rate.
@@ -61,6 +63,8 @@ const char* IsaName(Isa isa) {
       return "avx512";
     case Isa::kAvx512Bf16:
       return "avx512_bf16";
+    case Isa::kAmx:
+      return "amx";
   }
   return "unknown";
 }

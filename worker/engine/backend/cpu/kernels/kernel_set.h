@@ -111,6 +111,8 @@ struct EmbeddingArgs {
   Dropout dropout;
 };
 
+struct Tiles;  // tiles.h
+
 struct KernelSet {
   int width;         // floats in a vector
   bool bf16_tiles;   // bf16 is multiplied in pairs; otherwise pack widens it to fp32
@@ -189,10 +191,16 @@ struct KernelSet {
                 int64_t last);
   void (*axpby)(float* out, float a, const float* x, float b, const float* y, int64_t first,
                 int64_t last);
+
+  const Tiles* tiles = nullptr;  // how level `amx` multiplies bf16; null at other levels
 };
 
+// Whether level `amx` may use the processor's tile registers. Without them it computes the same
+// bits with AVX-512.
+enum class TileUse { kIfUsable, kNever };
+
 // The table for `isa`; kAuto: BestIsa's.
-const KernelSet& KernelsOf(Isa isa);
+const KernelSet& KernelsOf(Isa isa, TileUse use = TileUse::kIfUsable);
 
 const KernelSet& GenericKernels();
 const KernelSet& Avx2Kernels();
