@@ -152,18 +152,33 @@ class ProgressPlanner {
                       isa)});
   }
 
-  // Chooses rank 0's first instruction set level that every rank has, and the kernels that rank 0's
-  // node tuned for it. Leaves both empty when the ranks have no level in common, for example when
-  // trainers report none.
+  // Chooses the instruction set level that is fastest on its slowest rank: the one whose lowest
+  // place in the ranks' lists is highest, and of equal ones rank 0's first. The kernels are those
+  // that rank 0's node tuned for it. Leaves both empty when the ranks have no level in common, for
+  // example when trainers report none.
   void DecideEngine(RunGroupReady& ready) const {
     const RankReport& first = *Report(run_.placement.front());
+    size_t best = SIZE_MAX;
     for (const std::string& level : first.isa_levels) {
       if (!AllRanks([&](const RankReport& rank) { return Offers(rank, level); })) continue;
+      const size_t place = LowestPlaceOf(level);
+      if (place >= best) continue;
+      best = place;
       ready.isa = level;
-      const auto kernels = first.kernels.find(level);
-      if (kernels != first.kernels.end()) ready.kernels.insert(*kernels);
-      return;
     }
+    const auto kernels = first.kernels.find(ready.isa);
+    if (kernels != first.kernels.end()) ready.kernels.insert(*kernels);
+  }
+
+  // The largest index of `level` in a rank's list. REQUIRES: every rank offers it.
+  size_t LowestPlaceOf(const std::string& level) const {
+    size_t lowest = 0;
+    for (const Placement& place : run_.placement) {
+      const std::vector<std::string>& levels = Report(place)->isa_levels;
+      const auto index = std::find(levels.begin(), levels.end(), level) - levels.begin();
+      lowest = std::max(lowest, static_cast<size_t>(index));
+    }
+    return lowest;
   }
 
   static bool Offers(const RankReport& rank, const std::string& level) {

@@ -37,9 +37,9 @@ TEST_P(Scenario, DecidesAsRecorded) {
 INSTANTIATE_TEST_SUITE_P(All, Scenario,
                          ::testing::Values("life", "gang", "priority", "retry", "backoff", "blame",
                                            "lease", "cancel", "checkpoints", "restart", "storage",
-                                           "engine", "damaged", "second_reader", "data", "nccl",
-                                           "gpu", "drained_gpus", "packing", "stop", "cordon",
-                                           "drain", "pause", "legs", "fork", "free_slot",
+                                           "engine", "levels", "damaged", "second_reader", "data",
+                                           "nccl", "gpu", "drained_gpus", "packing", "stop",
+                                           "cordon", "drain", "pause", "legs", "fork", "free_slot",
                                            "deletion", "prune"),
                          [](const auto& scenario) { return scenario.param; });
 
