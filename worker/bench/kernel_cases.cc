@@ -57,16 +57,16 @@ void KernelCases::AddLinear(const std::string& name, LinearShape shape, bool gel
   const auto kind = options_.shape.gelu;
   const bool in_block = calls > 1;  // not the head
   Add(name + (gelu ? " forward, GELU" : " forward"), sizes,
-      {.flops = flops, .calls_per_step = calls, .run = [=] {
+      {.flops = flops, .product = true, .calls_per_step = calls, .run = [=] {
          backend->Forward(LinearForward{shape, y, x, w, bias, activated, kind, in_block});
        }});
   Add(name + " dX", sizes,
-      {.flops = flops, .calls_per_step = calls, .run = [=] {
+      {.flops = flops, .product = true, .calls_per_step = calls, .run = [=] {
          backend->BackwardInput(
              {.shape = shape, .dx = dx, .dy = y, .w = w, .may_be_fp8 = in_block});
        }});
   Add(name + " dW", sizes,
-      {.flops = flops, .calls_per_step = calls, .run = [=] {
+      {.flops = flops, .product = true, .calls_per_step = calls, .run = [=] {
          backend->BackwardWeight({.shape = shape, .dw = dw, .dbias = dbias, .dy = y, .x = x});
        }});
 }

@@ -15,10 +15,11 @@
 namespace gp::engine {
 
 struct KernelCase {
-  std::string name;   // "c_attn forward"
-  std::string shape;  // "256 x 768 x 2304"
-  double flops = 0;   // 0: the operation is limited by memory
-  double bytes = 0;   // bytes that must be read and written at least
+  std::string name;      // "c_attn forward"
+  std::string shape;     // "256 x 768 x 2304"
+  double flops = 0;      // 0: the operation is limited by memory
+  double bytes = 0;      // bytes that must be read and written at least
+  bool product = false;  // a matrix product of a Linear layer
   int calls_per_step = 1;
   std::function<void()> run;
 };

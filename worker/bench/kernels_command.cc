@@ -12,6 +12,7 @@
 #include "worker/bench/machine_limits.h"
 #include "worker/bench/model_flags.h"
 #include "worker/bench/report.h"
+#include "worker/engine/backend/cpu/kernels/amx_support.h"
 
 namespace gp::engine {
 namespace {
@@ -24,8 +25,15 @@ struct KernelsFlags {
 
 struct MachineLimits {
   double flops = 0;
+  double tile_flops = 0;  // of AMX; 0: none
   double bytes_per_second = 0;
 };
+
+// Whether tile registers compute the model's products.
+bool UsesTiles(const ModelOptions& options) {
+  return !options.device.on && ResolveIsa(options.isa) == Isa::kAmx && Amx().usable &&
+         ComputeTypeOf(options) == DataType::kBfloat16;
+}
 
 // Calls per sample. On a device there are enough of them to make the launch overhead negligible.
 int CallsOfSample(double ms, bool on_device) {
@@ -46,7 +54,9 @@ SampleSummary Time(Backend& backend, const KernelCase& kernel, double seconds, b
   return Summarize(samples);
 }
 
-Json Row(const KernelCase& kernel, const SampleSummary& ms, const MachineLimits& limits) {
+// Products by tile registers are compared with their peak, everything else with fp32's.
+Json Row(const KernelCase& kernel, const SampleSummary& ms, const MachineLimits& limits,
+         bool uses_tiles) {
   Json row = {{"name", kernel.name},
               {"shape", kernel.shape},
               {"calls_per_step", kernel.calls_per_step},
@@ -54,7 +64,8 @@ Json Row(const KernelCase& kernel, const SampleSummary& ms, const MachineLimits&
   const double seconds = ms.median * 1e-3;
   if (kernel.flops > 0) {
     row["gflops"] = kernel.flops / seconds / 1e9;
-    row["of_peak"] = kernel.flops / seconds / limits.flops;
+    const double peak = uses_tiles && kernel.product ? limits.tile_flops : limits.flops;
+    row["of_peak"] = kernel.flops / seconds / peak;
   } else {
     row["gigabytes_per_second"] = kernel.bytes / seconds / 1e9;
     row["of_peak"] = kernel.bytes / seconds / limits.bytes_per_second;
@@ -62,15 +73,24 @@ Json Row(const KernelCase& kernel, const SampleSummary& ms, const MachineLimits&
   return row;
 }
 
+// "AMX peak 7200 GFLOP/s bf16", or why there is none.
+std::string TilePeakText(const Json& report) {
+  if (report["device"] != "cpu") return "";
+  const double peak = report["amx_peak_gflops_measured"].get<double>();
+  if (peak > 0) return fmt::format("measured AMX peak {:.0f} GFLOP/s bf16\n", peak);
+  return fmt::format("no AMX: {}\n", report["why_no_amx"].get<std::string>());
+}
+
 void PrintKernels(const Json& report) {
   fmt::print("model {}, {} rows, {}, {} threads, {} kernels\n", report["model"].get<std::string>(),
              report["rows"].get<int64_t>(), report["precision"].get<std::string>(),
              report["threads"].get<int>(), report["kernels"].get<std::string>());
   fmt::print(
-      "measured peak {:.0f} GFLOP/s {}, memory {:.1f} GB/s (data in a cache can exceed it)\n\n",
+      "measured peak {:.0f} GFLOP/s {}, memory {:.1f} GB/s (data in a cache can exceed it)\n",
       report["peak_gflops_measured"].get<double>(),
       report["device"] == "cpu" ? "fp32" : report["precision"].get<std::string>(),
       report["gigabytes_per_second_measured"].get<double>());
+  fmt::print("{}\n", TilePeakText(report));
   fmt::print("{:<24} {:<22} {:>9} {:>15} {:>8} {:>6} {:>9}\n", "operation", "shape", "ms", "rate",
              "of peak", "calls", "ms a step");
   double total = 0;
@@ -92,13 +112,14 @@ Status RunKernels(const KernelsFlags& flags) {
   const ModelOptions options = MakeModelOptions(flags.model);
   UseCores(options.threads);
   const MachineLimits limits{MeasureFlops(options, flags.model.peak_side),
+                             MeasureTileFlops(options),
                              MeasureBandwidth(options, flags.model.peak_side)};
   KernelCases kernels(options);
   Json rows = Json::array();
   for (const KernelCase& kernel : kernels.cases()) {
     if (kernel.name.find(flags.filter) == std::string::npos) continue;
     const SampleSummary ms = Time(kernels.backend(), kernel, flags.seconds, options.device.on);
-    rows.push_back(Row(kernel, ms, limits));
+    rows.push_back(Row(kernel, ms, limits, UsesTiles(options)));
   }
   Json report = MakeDocument("KernelBench");
   report.update({{"model", flags.model.model},
@@ -107,6 +128,8 @@ Status RunKernels(const KernelsFlags& flags) {
                  {"device", DeviceName(options)},
                  {"threads", options.threads},
                  {"kernels", kernels.backend().name()},
+                 {"amx_peak_gflops_measured", limits.tile_flops / 1e9},
+                 {"why_no_amx", options.device.on ? "" : Amx().why_not},
                  {"peak_gflops_measured", limits.flops / 1e9},
                  {"gigabytes_per_second_measured", limits.bytes_per_second / 1e9},
                  {"operations", rows}});

@@ -8,6 +8,7 @@
 #include "worker/bench/memory_bandwidth.h"
 #include "worker/bench/model_flags.h"
 #include "worker/bench/noise.h"
+#include "worker/engine/backend/cpu/kernels/amx_support.h"
 #include "worker/engine/backend/cpu/measured_peak.h"
 
 namespace gp::engine {
@@ -75,6 +76,11 @@ double MillisecondsOf(Backend& backend, int count, const std::function<void()>& 
 double MeasureFlops(const ModelOptions& options, int64_t peak_side) {
   if (options.device.on) return DeviceFlops(options, peak_side);
   return MeasurePeakFlops(options.isa, options.threads);
+}
+
+double MeasureTileFlops(const ModelOptions& options) {
+  if (options.device.on || !Amx().usable) return 0;
+  return MeasureTilePeakFlops(AmxTiles(), options.threads);
 }
 
 double MeasureBandwidth(const ModelOptions& options, int64_t peak_side) {

@@ -19,6 +19,10 @@ inline constexpr int64_t kPeakSide = 8192;
 // device in the precision of the options. In FP8 the time includes rounding both operands.
 double MeasureFlops(const ModelOptions& options, int64_t peak_side = kPeakSide);
 
+// FLOP/s of bf16 products by AMX's tile registers on options.threads cores; 0 where this process
+// cannot use them.
+double MeasureTileFlops(const ModelOptions& options);
+
 // Bytes per second, read and written: a triad on options.threads cores, or a copy of 16 peak_side^2
 // bytes on the device.
 double MeasureBandwidth(const ModelOptions& options, int64_t peak_side = kPeakSide);

@@ -100,6 +100,15 @@ TEST(GpBench, TimesEachKernel) {
   EXPECT_EQ(nlohmann::json::parse(RunBench(filter).output).at("operations").size(), 1);
 }
 
+TEST(GpBench, PrintsThePeakOfAmxOrWhyThereIsNone) {
+  const Outcome outcome =
+      RunBench("kernels --model tiny --batch 1 --sequence 8 --seconds 0.001 --filter c_fc");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  const bool none = outcome.output.find("\nno AMX: ") != std::string::npos;
+  const bool some = outcome.output.find("\nmeasured AMX peak ") != std::string::npos;
+  EXPECT_NE(none, some) << outcome.output;
+}
+
 TEST(GpBench, ReadsBatches) {
   const Outcome loader =
       RunBench("loader --tokens 100000 --batch 4 --sequence 64 --batches 8 -o json");
