@@ -115,10 +115,11 @@ Settings TrainerSettings(WorkerSettings& settings) {
        .slot = &settings.trainer_memory_max},
       {.field =
            {.path = "trainer.environment",
-            .doc =
-                "Names of environment variables that trainers may see, beside PATH, HOME, USER, "
-                "LANG, LC_ALL, TZ, TMPDIR, XDG_CACHE_HOME (where `gp-bench tune` keeps what it "
-                "measured) and GP_ISA_MAX (avx512, avx2 or generic: the fastest kernels to use)."},
+            .doc = "Names of environment variables that trainers may see, beside PATH, HOME, USER, "
+                   "LANG, LC_ALL, TZ, TMPDIR, XDG_CACHE_HOME (where `gp-bench tune` keeps what it "
+                   "measured) and GP_ISA_MAX (the fastest kernels to use: generic, avx2, avx512, "
+                   "avx512_bf16; or amx, which no run uses unless it is named here: "
+                   "docs/benchmarks/amx.md)."},
        .slot = &settings.trainer_environment},
       {.field = {.path = "trainer.start_timeout",
                  .doc = "Longest time from the start of a trainer until it listens for its peers."},

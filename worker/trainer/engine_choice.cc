@@ -1,12 +1,15 @@
 #include "worker/trainer/engine_choice.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <stdexcept>
+#include <string_view>
 
 #include "base/log.h"
 #include "formats/recorded_precision.h"
 #include "runspec/gpu_settings.h"
+#include "worker/engine/backend/cpu/kernels/amx_support.h"
 #include "worker/engine/backend/cpu/tuned_choices.h"
 #include "worker/engine/backend/device_backend.h"
 #include "worker/engine/step/training_error.h"
@@ -19,20 +22,64 @@ using runspec::Precision;
 
 constexpr char kIsaMax[] = "GP_ISA_MAX";
 
-Isa HighestAllowed() {
+// What GP_ISA_MAX allows. Level `amx` must be asked for: `amx` allows the tile registers, and
+// `amx_twin` begins runs at that level without them.
+struct AllowedLevels {
+  Isa highest = Isa::kAvx512Bf16;
+  bool begins_with_twin = false;
+
+  TileUse tiles() const { return highest == Isa::kAmx ? TileUse::kIfUsable : TileUse::kNever; }
+};
+
+AllowedLevels Allowed() {
   const char* name = std::getenv(kIsaMax);
-  if (name == nullptr || *name == '\0') return Isa::kAvx512Bf16;
+  if (name == nullptr || *name == '\0') return {};
+  if (std::string_view(name) == "amx_twin") return {.begins_with_twin = true};
   try {
-    return ParseIsa(name);
+    const Isa highest = ParseIsa(name);
+    return highest == Isa::kAuto ? AllowedLevels() : AllowedLevels{.highest = highest};
   } catch (const std::invalid_argument& error) {
-    throw TrainingError(ExitCause::kConfig, fmt::format("{}: {}", kIsaMax, error.what()));
+    throw TrainingError(ExitCause::kConfig, fmt::format("{}: {}, amx_twin", kIsaMax, error.what()));
   }
+}
+
+// Whether new runs begin with level `amx`. Logs once why not if it was asked for in vain.
+bool BeginsWithAmx(const AllowedLevels& allowed) {
+  if (allowed.begins_with_twin) return IsaSupported(Isa::kAmx);
+  if (allowed.highest != Isa::kAmx) return false;
+  static const bool usable = [] {
+    if (!Amx().usable) {
+      LogWarning("level amx is not used",
+                 {{"reason", Amx().why_not}, {"instead", IsaName(BestIsa())}});
+    }
+    return Amx().usable;
+  }();
+  return usable;
 }
 
 [[noreturn]] void Refuse(const std::string& what) {
   throw TrainingError(ExitCause::kUnfit, what +
                                              "; train where they exist, or submit the run with "
                                              "one worker and deterministic: false");
+}
+
+// The version in a record's level: 2 for "avx512@2", 1 without a number.
+int64_t NumericsOf(const std::string& level) {
+  const size_t at = level.rfind('@');
+  int64_t version = 1;
+  if (at == std::string::npos) return version;
+  std::from_chars(level.data() + at + 1, level.data() + level.size(), version);
+  return version;
+}
+
+void RefuseNewerNumerics(const EngineRecord& record) {
+  const int64_t version = NumericsOf(record.isa);
+  if (version <= kNumericsVersion) return;
+  throw TrainingError(
+      ExitCause::kUnfit,
+      fmt::format("the run computes with version {} of the arithmetic ({}), but this gp-trainer "
+                  "knows versions up to {}; install a newer gp on this node",
+                  version, record.isa, kNumericsVersion));
 }
 
 KernelChoices ParseKernels(const EngineRecord& record, bool exactly) {
@@ -149,14 +196,17 @@ void ResolveDevice(runspec::RunSpec& spec) {
 
 std::vector<std::string> OfferedLevels(bool on_device) {
   if (on_device) return {FindDevice().kernels};
-  const Isa highest = HighestAllowed();
+  const AllowedLevels allowed = Allowed();
   std::vector<std::string> levels;
   const auto offer = [&](Isa level) {
     const bool known = std::find(levels.begin(), levels.end(), IsaName(level)) != levels.end();
-    if (level <= highest && IsaSupported(level) && !known) levels.push_back(IsaName(level));
+    if (IsaSupported(level) && !known) levels.push_back(IsaName(level));
   };
-  offer(BestIsa());
-  for (const Isa level : {Isa::kAvx512Bf16, Isa::kAvx512, Isa::kAvx2, Isa::kGeneric}) offer(level);
+  if (BeginsWithAmx(allowed)) offer(Isa::kAmx);
+  for (const Isa level : {BestIsa(), Isa::kAvx512Bf16, Isa::kAvx512, Isa::kAvx2, Isa::kGeneric}) {
+    if (level <= allowed.highest) offer(level);
+  }
+  if (allowed.highest >= Isa::kAvx512) offer(Isa::kAmx);
   return levels;
 }
 
@@ -179,18 +229,29 @@ std::map<std::string, std::string> TunedKernels(int threads, bool on_device) {
 }
 
 EngineChoice Reproduce(const EngineRecord& record, bool deterministic, int ranks, bool on_device) {
+  RefuseNewerNumerics(record);
   if (on_device) return ReproduceOnDevice(record, deterministic, ranks);
   const bool exactly = deterministic || ranks > 1;
   const std::vector<std::string> levels = OfferedLevels();
   if (std::find(levels.begin(), levels.end(), record.isa) != levels.end()) {
-    return {ParseIsa(record.isa), ParseKernels(record, exactly)};
+    return {.isa = ParseIsa(record.isa),
+            .tiles = Allowed().tiles(),
+            .kernels = ParseKernels(record, exactly)};
   }
   if (exactly) {
     Refuse(fmt::format("the run computes with {} kernels, but this machine has at most {}",
                        record.isa, levels.front()));
   }
   LogWarning("different kernels than before", {{"before", record.isa}, {"now", levels.front()}});
-  return {ParseIsa(levels.front()), KernelChoices::Default()};
+  return {.isa = ParseIsa(levels.front()), .tiles = Allowed().tiles()};
+}
+
+std::string WhyWithoutTiles(const EngineChoice& engine) {
+  if (engine.on_device() || engine.isa != Isa::kAmx) return "";
+  if (engine.tiles == TileUse::kNever) {
+    return fmt::format("{} does not allow tile registers", kIsaMax);
+  }
+  return Amx().why_not;
 }
 
 EngineRecord RecordOf(const EngineChoice& engine) {

@@ -76,6 +76,7 @@ std::unique_ptr<LanguageModel> MakeModel(const runspec::RunSpec& spec, int threa
                                          EngineChoice& engine) {
   ModelOptions options = ModelOptionsOf(spec, threads);
   options.isa = engine.isa;
+  options.tiles = engine.tiles;
   options.choices = engine.kernels;
   options.device.tuning = engine.device_tuning;
   DeviceChoices choices{.tuning = engine.device_tuning};
@@ -103,6 +104,16 @@ void FindPeak(const EngineChoice& engine, int threads, PreparedRun& run) {
   if (peak.per_second == 0) {
     LogWarning("the peak of this device is unknown, so MFU is 0", {{"device", run.device_name}});
   }
+}
+
+void NoteMissingTiles(const EngineChoice& engine, PreparedRun& run) {
+  const std::string why = WhyWithoutTiles(engine);
+  if (why.empty() || run.spec.precision != runspec::Precision::kBf16) return;
+  run.kernels_note = fmt::format(
+      "the kernels of level amx compute with AVX-512 here: {}; steps take longer, results are the "
+      "same",
+      why);
+  LogWarning("level amx without tile registers", {{"reason", why}});
 }
 
 void CutData(bool begun, PreparedRun& run) {
@@ -184,6 +195,7 @@ void CompleteRun(const TrainingPlace& place, const EngineRecord& decided,
   try {
     EngineChoice engine = Reproduce(ResolveEngine(place, decided, run), run.spec.IsDeterministic(),
                                     communicator.size(), run.on_device());
+    NoteMissingTiles(engine, run);
     FindPeak(engine, place.threads, run);
     run.model = MakeModel(run.spec, place.threads, engine);
     const bool taken_over = run.kept && run.kept->optimizer;

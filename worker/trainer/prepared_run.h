@@ -65,8 +65,9 @@ struct PreparedRun {
   std::unique_ptr<BatchSource> batches;
   std::unique_ptr<ValidationWindows> validation;  // nullptr without a validation split
   std::unique_ptr<LanguageModel> model;
-  EngineRecord engine;    // the kernels that the run computes with
-  double peak_flops = 0;  // this rank's peak, the base of MFU; fp32 on a CPU; 0: unknown
+  EngineRecord engine;       // the kernels that the run computes with
+  std::string kernels_note;  // a sentence if they are slower than the run's level promises
+  double peak_flops = 0;     // this rank's peak, the base of MFU; fp32 on a CPU; 0: unknown
   std::string peak_source = "measured";  // or "table"
   std::string device_name;               // the GPU's; empty on a CPU
 

@@ -382,6 +382,9 @@ contract::TrainingPoint TrainingLoop::MakePoint(const StepResult& result,
   if (result.step == 1 && run_.spec.init_from == runspec::kFromScratch) {
     point.warning = FirstLossWarning(result.loss, run_.spec.model.vocabulary).value_or("");
   }
+  if (result.step == steps_before_ + 1 && point.warning.empty()) {
+    point.warning = run_.kernels_note;
+  }
   return point;
 }
 

@@ -51,7 +51,7 @@ CoreRate StatedRate(const std::string& cpuinfo) {
 }
 
 std::optional<CoreRate> RateOfLevel(const std::string& level) {
-  if (level.starts_with("avx512")) return CoreRate{kAvx512Rate, "AVX-512"};
+  if (level.starts_with("avx512") || level == "amx") return CoreRate{kAvx512Rate, "AVX-512"};
   if (level == "avx2") return CoreRate{kAvx2Rate, "AVX2"};
   if (level == "generic") return kGenericRate;
   return std::nullopt;

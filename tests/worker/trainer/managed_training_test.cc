@@ -12,6 +12,7 @@
 #include "plan/model_shape.h"
 #include "runspec/run_file.h"
 #include "storage/local_storage.h"
+#include "worker/engine/backend/cpu/kernels/amx_support.h"
 #include "worker/engine/backend/cpu/tuned_choices.h"
 #include "worker/trainer/test_epoch.h"
 #include "worker/trainer/trainer_process.h"
@@ -455,6 +456,108 @@ TEST(ManagedTraining, WithoutDeterminismOnlyARankWithoutPeersTakesAnotherLevel) 
   together.isa = "avx2";
   together.Start(file);
   EXPECT_EQ(together.ranks[1]->Await<link::Failed>().cause, contract::ExitCause::kUnfit);
+}
+
+// A run of level amx in bf16, computed without tile registers unless GP_ISA_MAX is amx.
+class AmxRun {
+ public:
+  AmxRun() : file_(TinyRunFile(directory_.Write("text.txt", TinyText()), kTinySteps, 6)) {
+    file_ += "precision: bf16\n";
+  }
+
+  std::string ModelAtTheEnd() {
+    TestEpoch epoch(directory_, 1, kTinyEpoch, {}, {"GP_ISA_MAX=amx_twin"});
+    DecideFirstOffer(epoch);
+    epoch.Form(file_);
+    epoch.Go();
+    return ModelBytes(epoch.Finish().back().directory);
+  }
+
+  // Trains until the first checkpoint and is killed there.
+  link::CheckpointReport Interrupted() {
+    TestEpoch epoch(directory_, 1, kTinyEpoch, {}, {"GP_ISA_MAX=amx_twin"});
+    DecideFirstOffer(epoch);
+    epoch.Form(file_);
+    epoch.Go();
+    const auto written = epoch.ranks[0]->Await<link::CheckpointReport>();
+    epoch.ranks[0]->Signal(SIGKILL);
+    epoch.ranks[0]->Wait();
+    return written;
+  }
+
+  std::unique_ptr<TestEpoch> Resumed(const link::CheckpointReport& from, int ranks,
+                                     const std::string& isa_max, int threads) {
+    auto epoch = std::make_unique<TestEpoch>(
+        directory_, ranks, kTinyEpoch + 1,
+        contract::ResumePoint{from.step, from.directory, from.manifest_digest},
+        std::vector<std::string>(static_cast<size_t>(ranks), "GP_ISA_MAX=" + isa_max));
+    epoch->isa = "amx";
+    epoch->threads = threads;
+    epoch->begun = true;
+    return epoch;
+  }
+
+  const std::string& file() const { return file_; }
+
+ private:
+  static void DecideFirstOffer(TestEpoch& epoch) {
+    epoch.decide = [](const std::vector<link::Listening>& offers, link::Configure& configure) {
+      configure.isa = offers[0].isa_levels->front();
+    };
+  }
+
+  const TemporaryDirectory directory_;
+  std::string file_;
+};
+
+TEST(ManagedTraining, ARunOfAmxGoesOnWithAvx512OnOtherThreadsWithTheSameWeights) {
+  if (!IsaSupported(Isa::kAmx)) GTEST_SKIP() << "this processor has no AVX-512";
+  AmxRun undisturbed;
+  const std::string expected = undisturbed.ModelAtTheEnd();
+  for (const auto& [ranks, threads] : {std::pair(1, 3), std::pair(2, 1)}) {
+    AmxRun run;
+    const auto resumed = run.Resumed(run.Interrupted(), ranks, "avx512", threads);
+    resumed->Form(run.file());
+    resumed->Go();
+    std::string warning;
+    const auto written = resumed->Finish([&](size_t rank, const link::Message& message) {
+      const auto* report = std::get_if<link::StepReport>(&message);
+      if (rank == 0 && report != nullptr && warning.empty()) warning = report->point.warning;
+    });
+    ASSERT_FALSE(written.empty());
+    EXPECT_TRUE(ModelBytes(written.back().directory) == expected)
+        << ranks << " ranks, " << threads << " threads";
+    EXPECT_EQ(formats::ReadManifest(LocalStorage(), written.back().directory)->record.isa, "amx");
+    EXPECT_NE(warning.find("level amx compute with AVX-512 here"), std::string::npos) << warning;
+  }
+}
+
+TEST(ManagedTraining, ARunOfAmxIsUnfitForANodeWithoutAvx512) {
+  if (!IsaSupported(Isa::kAmx)) GTEST_SKIP() << "this processor has no AVX-512";
+  AmxRun run;
+  const auto resumed = run.Resumed(run.Interrupted(), 1, "avx2", 1);
+  resumed->Start(run.file());
+  const auto failed = resumed->ranks[0]->Await<link::Failed>();
+  EXPECT_EQ(failed.cause, contract::ExitCause::kUnfit);
+  EXPECT_NE(failed.message.find("amx kernels, but this machine has at most avx2"),
+            std::string::npos)
+      << failed.message;
+}
+
+TEST(ManagedTraining, AmxAskedForInVainIsSaidOnceAndTheNextLevelIsTaken) {
+  if (!IsaSupported(Isa::kAmx)) GTEST_SKIP() << "this processor has no AVX-512";
+  if (Amx().usable) GTEST_SKIP() << "this processor has AMX";
+  const TemporaryDirectory directory;
+  TestEpoch epoch(directory, 1, kTinyEpoch, {}, {"GP_ISA_MAX=amx"}, LogTo::kFile);
+  epoch.Form(TinyRunFile(directory.Write("text.txt", TinyText()), kTinySteps, 0));
+  epoch.Go();
+  epoch.Finish();
+  EXPECT_EQ(epoch.offers[0].isa_levels->front(), IsaName(BestIsa()));
+  const std::string log = *ReadFile(epoch.Log(0));
+  const size_t line = log.find("level amx is not used");
+  ASSERT_NE(line, std::string::npos) << log;
+  EXPECT_EQ(log.find("level amx is not used", line + 1), std::string::npos) << log;
+  EXPECT_NE(log.find(Amx().why_not, line), std::string::npos) << log;
 }
 
 TEST(ManagedTraining, AFinalCheckpointThatIsRefusedIsAFailure) {

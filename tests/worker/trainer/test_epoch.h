@@ -79,6 +79,7 @@ class TestEpoch {
                                  .run_directory = directory_.File("run"),
                                  .data_address = "127.0.0.1",
                                  .resume = resumes.contains(r) ? resumes.at(r) : resume_,
+                                 .threads = threads,
                                  .logical_shards = 4,
                                  .begun = begun,
                                  .isa = isa});
@@ -124,7 +125,8 @@ class TestEpoch {
   }
 
   std::vector<std::unique_ptr<TrainerProcess>> ranks;
-  std::string isa;     // chosen in an earlier epoch
+  std::string isa;  // chosen in an earlier epoch
+  int threads = 1;
   bool begun = false;  // the run has trained before
   // For ranks that resume from a different checkpoint.
   std::map<size_t, contract::ResumePoint> resumes;
