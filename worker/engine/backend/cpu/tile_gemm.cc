@@ -9,8 +9,10 @@ namespace gp::engine {
 namespace {
 
 constexpr int64_t kBlockFloats = kBlockSide * kBlockSide;
+// 32-bit units of k in a block: C is loaded and stored once for 16 tiles of k.
+constexpr int64_t kDepthOfTiles = 256;
 
-int64_t RoundUp(int64_t value, int64_t unit) { return DivideUp(value, unit) * unit; }
+int64_t FilledUp(int64_t value, int64_t unit) { return DivideUp(value, unit) * unit; }
 
 // The operand with contiguous k streams, read in place; the smaller of two such operands is packed.
 GemmChoice TileChoice(const GemmArgs& args, GemmChoice choice) {
@@ -20,10 +22,16 @@ GemmChoice TileChoice(const GemmArgs& args, GemmChoice choice) {
   return choice;
 }
 
-// Sizes are multiples of kBlockSide.
-GemmBlocking TileBlocking(const GemmArgs& args, const GemmChoice& choice) {
-  GemmBlocking blocking = BlockingFor(args, choice, kBlockSide);
-  blocking.rows = std::max(blocking.rows / kBlockSide, int64_t{1}) * kBlockSide;
+// Sizes are multiples of kBlockSide, and the depth of kTileUnits.
+GemmBlocking TileBlocking(const GemmChoice& choice) {
+  GemmBlocking blocking;
+  blocking.flipped = choice.packed == PackedOperand::kFirst;
+  blocking.depth = choice.depth > 0 ? choice.depth : kDepthOfTiles;
+  const int64_t room = kPackedColumnsFloats / blocking.depth;
+  const int64_t columns = choice.columns > 0 ? std::min<int64_t>(choice.columns, room) : room;
+  const int64_t rows = std::min(kGemmRowsMax, kPackedRowsFloats / blocking.depth);
+  blocking.columns = std::max(columns / kBlockSide, int64_t{1}) * kBlockSide;
+  blocking.rows = std::max(rows / kBlockSide, int64_t{1}) * kBlockSide;
   blocking.sums_rows = kScratchFloats / blocking.columns / kBlockSide * kBlockSide;
   return blocking;
 }
@@ -73,7 +81,7 @@ class TilePiece {
   }
 
   // 32-bit units of a panel in k, filled up to whole blocks.
-  int64_t PanelUnits() const { return RoundUp(k_.size(), kTileDepth) / 2; }
+  int64_t PanelUnits() const { return FilledUp(k_.size(), kTileDepth) / 2; }
 
   uint32_t* PanelOf(int64_t column) const {
     return packed_columns_ + (column - columns_.first) * PanelUnits();
@@ -211,7 +219,7 @@ class TilePiece {
 void RunTileGemm(const KernelSet& kernels, ThreadPool& pool, std::byte* workspace,
                  int64_t stride_bytes, const GemmArgs& args, const GemmChoice& choice) {
   const GemmChoice made = TileChoice(args, choice);
-  const GemmBlocking blocking = TileBlocking(args, made);
+  const GemmBlocking blocking = TileBlocking(made);
   const int64_t rows = blocking.flipped ? args.n : args.m;
   const int64_t columns = blocking.flipped ? args.m : args.n;
   const GemmGrid grid = GridFor(args, made, DivideUp(rows, kBlockSide),
