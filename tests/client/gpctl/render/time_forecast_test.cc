@@ -102,6 +102,9 @@ TEST(TimeForecast, TheRateFollowsFromTheInstructionSet) {
   EXPECT_GT(StatedRate("flags : avx2 fma avx512f\n").flops_per_second,
             StatedRate("flags : avx2 fma\n").flops_per_second);
   EXPECT_THAT(StatedRate("").isa, HasSubstr("neither AVX2"));
+  EXPECT_EQ(RateOfLevel("avx512_bf16").value().isa, "AVX-512");
+  EXPECT_EQ(RateOfLevel("amx").value().isa, "AVX-512") << "which computes it everywhere";
+  EXPECT_FALSE(RateOfLevel("cuda sm_90"));
 }
 
 }  // namespace
