@@ -272,9 +272,10 @@ TEST_F(CommandTest, MetricsAsCsvNameAScoreWithoutAColumn) {
   EXPECT_EQ(outcome.err,
             "warning: step 2 has the score new/harness/acc, for which these lines have no column; "
             "a new 'gpctl metrics a --format csv' has one, and --format json has every score\n");
-  const Outcome json = Run({"metrics", "a", "--format", "json"});
-  EXPECT_THAT(json.out, AllOf(HasSubstr("\"val_bpb\":0.5"), HasSubstr("\"new/harness/acc\":0.5")));
-  EXPECT_EQ(json.err, "");
+  const Outcome as_json = Run({"metrics", "a", "--format", "json"});
+  EXPECT_THAT(as_json.out,
+              AllOf(HasSubstr("\"val_bpb\":0.5"), HasSubstr("\"new/harness/acc\":0.5")));
+  EXPECT_EQ(as_json.err, "");
 }
 
 TEST_F(CommandTest, MetricsOfARunWithoutStepsSaySoBesideTheOutput) {
