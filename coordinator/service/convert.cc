@@ -40,6 +40,7 @@ contract::TrainingPoint Summarised(const Progress& progress) {
   point.mfu = progress.pace.Mfu();
   point.step_seconds = progress.pace.StepSeconds();
   point.phases = progress.pace.Phases();
+  point.processor_wait = progress.pace.ProcessorWait();
   return point;
 }
 

@@ -45,6 +45,10 @@ void Pace::Add(const contract::TrainingPoint* previous, const contract::Training
   sums_.step_seconds += point.step_seconds;
   sums_.tokens += point.tokens_per_second * point.step_seconds;
   sums_.flops_share += point.mfu * point.step_seconds;
+  if (point.processor_wait) {
+    sums_.waited_share += *point.processor_wait * point.step_seconds;
+    sums_.share_seconds += point.step_seconds;
+  }
   contract::StepPhases::ForEachField(
       [&](const contract::FieldInfo&, auto phase) { sums_.phases.*phase += point.phases.*phase; });
 }
@@ -61,6 +65,11 @@ contract::StepPhases Pace::Phases() const {
   contract::StepPhases means = sums_.phases;
   Scale(means, 1 / sums_.steps);
   return means;
+}
+
+std::optional<double> Pace::ProcessorWait() const {
+  if (sums_.share_seconds <= 0) return std::nullopt;
+  return sums_.waited_share / sums_.share_seconds;
 }
 
 }  // namespace gp::coordinator

@@ -3,6 +3,8 @@
 // does change it. A value; one thread at a time.
 #pragma once
 
+#include <optional>
+
 #include "contract/training_point.h"
 
 namespace gp::coordinator {
@@ -24,6 +26,8 @@ class Pace {
     double tokens = 0;        // of all ranks
     double flops_share = 0;   // MFU times the seconds of its step
     contract::StepPhases phases;
+    double waited_share = 0;   // processor_wait times the seconds of its step
+    double share_seconds = 0;  // of the steps that have a processor_wait
 
     bool operator==(const Sums&) const = default;
 
@@ -36,6 +40,8 @@ class Pace {
       visit(FieldInfo{"tokens"}, &Sums::tokens);
       visit(FieldInfo{"flops_share"}, &Sums::flops_share);
       visit(FieldInfo{"phases"}, &Sums::phases);
+      visit(FieldInfo{"waited_share"}, &Sums::waited_share);
+      visit(FieldInfo{"share_seconds"}, &Sums::share_seconds);
     }
   };
 
@@ -56,6 +62,7 @@ class Pace {
   double TokensPerSecond() const;       // tokens per second of step time; 0 when that is unknown
   double Mfu() const;                   // weighted by step time
   contract::StepPhases Phases() const;  // the mean of a step
+  std::optional<double> ProcessorWait() const;  // weighted by step time; absent when unknown
 
   const Sums& sums() const { return sums_; }
   bool operator==(const Pace&) const = default;

@@ -199,6 +199,8 @@ void RunSeries::Show(const contract::TrainingPoint& point) {
       contract::VisitFields(value, [&](const contract::FieldInfo& part, double seconds) {
         Set(*family->second, seconds, {{"phase", part.name}});
       });
+    } else if constexpr (std::is_same_v<Value, std::optional<double>>) {
+      if (value) Set(*family->second, *value);
     } else if constexpr (std::is_arithmetic_v<Value>) {
       if (!(field.omit_default && value == Value{})) {
         Set(*family->second, static_cast<double>(value));

@@ -50,8 +50,11 @@ struct TrainingPoint {
   // not applied.
   bool skipped = false;
   StepPhases phases;
-  double peak_flops = 0;     // FLOP/s of all ranks together; 0 when unknown
-  std::string peak_source;   // "measured", "table"; empty when peak_flops is unknown
+  double peak_flops = 0;    // FLOP/s of all ranks together; 0 when unknown
+  std::string peak_source;  // "measured", "table"; empty when peak_flops is unknown
+  // 0 to 1: the share of the step in which rank 0's threads were runnable but had no core, because
+  // other processes used the cores; absent where the kernel does not count this.
+  std::optional<double> processor_wait;
   int64_t target_steps = 0;  // the run's last step; 0 while unknown
   std::string warning;       // a sentence about something that a person should look at
   int64_t at_us = 0;         // wall clock, microseconds since 1970
@@ -129,6 +132,13 @@ struct TrainingPoint {
           &P::peak_flops);
     visit(FieldInfo{.name = "peak_source", .key = "peak_source", .omit_default = true},
           &P::peak_source);
+    visit(FieldInfo{.name = "processor_wait",
+                    .key = "processor_wait",
+                    .tag = "speed/processor_wait",
+                    .gauge = "gp_run_processor_wait_ratio",
+                    .help = "Share of the last step in which rank 0's threads were runnable but "
+                            "had no core, 0 to 1; absent where the kernel does not count it"},
+          &P::processor_wait);
     visit(FieldInfo{.name = "target_steps",
                     .key = "target_steps",
                     .gauge = "gp_run_target_steps",

@@ -1,5 +1,7 @@
 #include "worker/trainer/training_loop.h"
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "formats/recorded_precision.h"
 #include "formats/sha256.h"
@@ -159,7 +161,9 @@ bool TrainingLoop::CanSave() const {
 // because one rank may have work that the others wait for.
 StepResult TrainingLoop::RunStep(const std::stop_token& stop) {
   communicator_->SetTimeout(collective_timeout_.ForStep());
+  processor_wait_.Take();  // of the time since the step before
   const StepResult result = training_step_->Run(stop);
+  waited_seconds_ = processor_wait_.Take();
   communicator_->SetTimeout(CollectiveTimeout::kLong);
   collective_timeout_.StepTook(result.seconds);
   const bool other_work =
@@ -353,6 +357,12 @@ std::string TrainingLoop::EndReason(const SavedCheckpoint& saved) const {
   return saved.final && early_stop.stopped() ? early_stop.Reason() : "";
 }
 
+// A wait is counted when it ends, so a short step may get one that began before it.
+std::optional<double> TrainingLoop::ProcessorWaitOf(const StepResult& result) const {
+  if (!waited_seconds_ || result.seconds <= 0) return std::nullopt;
+  return std::min(*waited_seconds_ / (place_.threads * result.seconds), 1.0);
+}
+
 contract::TrainingPoint TrainingLoop::MakePoint(const StepResult& result,
                                                 const Evaluated& evaluated) const {
   const auto tokens = static_cast<double>(runspec::TokensAt(run_.plan, result.step - 1));
@@ -375,6 +385,7 @@ contract::TrainingPoint TrainingLoop::MakePoint(const StepResult& result,
   }
   point.target_steps = budget_.Done(result.step) ? result.step : budget_.target_steps();
   point.phases = result.phases;
+  point.processor_wait = ProcessorWaitOf(result);
   point.validation_loss = evaluated.loss;
   point.scores = evaluated.scores;
   point.skipped = result.skipped;

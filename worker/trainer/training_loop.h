@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/machine/processor_wait.h"
 #include "contract/messages.h"
 #include "worker/checkpoint/checkpoint_writer.h"
 #include "worker/data/batch_reader.h"
@@ -100,6 +101,7 @@ class TrainingLoop {
   Evaluated EvaluateOrReport(const StepResult& result, const std::stop_token& stop);
   void CatchUpEvaluation(const std::stop_token& stop);
   std::string EndReason(const SavedCheckpoint& saved) const;
+  std::optional<double> ProcessorWaitOf(const StepResult& result) const;
   contract::TrainingPoint MakePoint(const StepResult& result, const Evaluated& evaluated) const;
   link::RankNumbers MakeRankNumbers(const StepResult& result);
   void Report(const StepResult& result, const Evaluated& evaluated);
@@ -125,6 +127,9 @@ class TrainingLoop {
   std::optional<TimedSaves> timed_saves_;  // since Run, where checkpoint.every is auto
   std::unique_ptr<TrainingSamples> samples_;
   CollectiveTimeout collective_timeout_;
+  ProcessorWait processor_wait_;
+  // Of the last step: the seconds that its threads waited, added up.
+  std::optional<double> waited_seconds_;
   // For calibration: the steps of earlier processes, and the times of this process's steps; its
   // first steps are dropped as soon as there are later ones.
   int64_t steps_before_ = 0;

@@ -287,6 +287,7 @@ std::string RunDetails(const v1::Run& run, const DetailsContext& context, double
   out += Field("scores", ScoresText(run.progress()), style);
   out += Field("speed", SpeedText(run.progress()), style);
   out += Field("phases", PhasesText(run.progress()), style);
+  out += Field("cores", ProcessorWaitText(run.progress()), style);
   out += Field("skipped", SkippedText(run.progress()), style);
   out += Field("warning", OneSafeLine(run.progress().warning(), style.utf8), style);
   out += Field("placement", PlacementText(run), style);

@@ -8,6 +8,8 @@
 namespace gp::gpctl {
 namespace {
 
+constexpr double kShownWait = 0.01;  // share of the time
+
 std::string FlopsText(double flops) {
   if (flops >= 1e15) return fmt::format("{:.2f} PFLOP/s", flops / 1e15);
   if (flops >= 1e12) return fmt::format("{:.2f} TFLOP/s", flops / 1e12);
@@ -33,6 +35,12 @@ std::string PhaseText(const v1::PhaseSeconds& phases, double step_seconds, int w
                      {share("data", phases.data_wait())},
                      {share("other", phases.other()), 2}},
                     " ", width);
+}
+
+std::string ProcessorWaitText(const v1::Progress& progress) {
+  if (progress.processor_wait() < kShownWait) return "";
+  return fmt::format("its threads waited {} of the time for a processor core",
+                     Percent(progress.processor_wait()));
 }
 
 std::string MfuText(double mfu, double peak_flops, const std::string& peak_source) {

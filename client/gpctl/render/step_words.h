@@ -15,6 +15,10 @@ std::string StepOfTarget(const v1::Progress& progress);
 // and optim are left out when the text is wider than `width`; 0 means no limit.
 std::string PhaseText(const v1::PhaseSeconds& phases, double step_seconds, int width);
 
+// "its threads waited 12.5% of the time for a processor core"; empty below 1% and when it is
+// unknown.
+std::string ProcessorWaitText(const v1::Progress& progress);
+
 // "MFU 31.4% of 461 GFLOP/s (measured)"; empty when the MFU is unknown (0).
 std::string MfuText(double mfu, double peak_flops, const std::string& peak_source);
 

@@ -24,6 +24,7 @@ constexpr double kSlowFactor = 1.25;
 constexpr double kDataShare = 0.2;
 constexpr double kAllReduceShare = 0.25;
 constexpr double kBetweenStepsShare = 0.2;
+constexpr double kProcessorWaitShare = 0.05;
 constexpr double kSwapBytesPerSecond = 1 << 20;
 // Tolerances before a machine counts as overloaded: a trainer has more threads than cores, and the
 // load is an average.
@@ -134,6 +135,15 @@ void AddMachines(const v1::Run& run, const Surroundings& around, std::vector<Fin
   }
 }
 
+void AddProcessorWait(const v1::Progress& progress, std::vector<Finding>& findings) {
+  if (progress.processor_wait() < kProcessorWaitShare) return;
+  findings.push_back(
+      {"cores", fmt::format("the trainer's threads waited {} of the time for a processor core: "
+                            "another process uses the cores; stop it, or give the run fewer "
+                            "threads than there are cores",
+                            Percent(progress.processor_wait()))});
+}
+
 void AddPhases(const v1::Progress& progress, std::vector<Finding>& findings) {
   const double step = progress.step_seconds();
   const double data = progress.phases().data_wait() / step;
@@ -168,6 +178,7 @@ void ExplainSpeed(const v1::Run& run, const Surroundings& around, std::vector<Fi
   findings.push_back({"speed", PaceText(run)});
   const size_t before = findings.size();
   AddMachines(run, around, findings);
+  AddProcessorWait(progress, findings);
   if (progress.has_phases()) AddPhases(progress, findings);
   const auto forecast = ForecastStep(run);
   const bool slow = forecast && progress.step_seconds() > kSlowFactor * forecast->step_seconds;

@@ -62,6 +62,7 @@ contract::TrainingPoint FullPoint() {
   point.target_steps = 2000;
   point.peak_flops = 9.5;
   point.peak_source = "measured";
+  point.processor_wait = 0.125;
   point.warning = "look here";
   point.scores = {{"val_bpb", 2.5}};
   return point;
@@ -156,7 +157,7 @@ TEST(Convert, APointIsToldUnderItsNames) {
       step: 12 epoch: 3 tokens: 4096 loss: 4.5 learning_rate: 0.25 gradient_norm: 1.5
       tokens_per_second: 1024.5 mfu: 0.5 step_seconds: 0.75 validation_loss: 7.5
       at { seconds: 8 nanos: 9000 } skipped: true target_steps: 2000 peak_flops: 9.5
-      peak_source: "measured" warning: "look here" scores { name: "val_bpb" value: 2.5 })");
+      peak_source: "measured" processor_wait: 0.125 warning: "look here" scores { name: "val_bpb" value: 2.5 })");
   const v1::MetricPoint point = ToProto(FullPoint());
   EXPECT_EQ(DifferenceBetween(expected, point), "");
   EXPECT_THAT(UnsetFields(point), IsEmpty());
@@ -177,7 +178,9 @@ TEST(Convert, ARunIsToldFieldByField) {
                         .step_seconds = 3,
                         .tokens = 3073.5,
                         .flops_share = 1.5,
-                        .phases = {5, 9, 13, 17, 21, 25}});
+                        .phases = {5, 9, 13, 17, 21, 25},
+                        .waited_share = 0.75,
+                        .share_seconds = 3});
   const v1::Run run = ToProto(ClusterWithNode(), FullRun(), progress);
   const auto expected = Parse<v1::Run>(R"(
       run_id: "run-id" name: "tiny" kind: RUN_KIND_EVAL namespace: "team" priority: -3
@@ -192,8 +195,8 @@ TEST(Convert, ARunIsToldFieldByField) {
         step_seconds: 0.75 learning_rate: 0.25 gradient_norm: 1.5)" +
                                        std::string(kPhases) + R"(
         peak_flops: 9.5 peak_source: "measured" warning: "the newest warning" skipped_steps: 13
-        pace_seconds: 0.875 best_validation_loss: 1.5 best_validation_step: 10
-        best_validation_checkpoint: "/storage/10"
+        processor_wait: 0.25 pace_seconds: 0.875 best_validation_loss: 1.5
+        best_validation_step: 10 best_validation_checkpoint: "/storage/10"
         scores { name: "val_bpb" value: 2.25 step: 11 } }
       latest_checkpoint_step: 20 best_checkpoint_step: 10 run_directory: "/storage/runs/r"
       request_id: "request-1" workers: 2

@@ -159,10 +159,11 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
 
 TEST(StoreCodec, APointAndALineHaveAFieldForEachMember) {
   const auto& [step, tokens, loss, rate, norm, speed, mfu, seconds, validation, scores, epoch,
-               skipped, phases, peak, source, target, warning, at] = contract::TrainingPoint{};
+               skipped, phases, peak, source, waited, target, warning, at] =
+      contract::TrainingPoint{};
   const auto& [wait, forward, backward, exposed, optimizer, other] = phases;
   EXPECT_EQ(Count(step, tokens, loss, rate, norm, speed, mfu, seconds, validation, scores, epoch,
-                  skipped, peak, source, target, warning, at) +
+                  skipped, peak, source, waited, target, warning, at) +
                 Count(wait, forward, backward, exposed, optimizer, other),
             pb::StoredPoint::descriptor()->field_count());
   const auto& [sequence, line_at, rank, line_epoch, text, agent, agent_sequence] = Line{};
@@ -179,8 +180,8 @@ TEST(StoreCodec, ASummaryHasAFieldForEachMember) {
                 Count(newest, loss, step, best_loss, best_step, warning, skipped, epochs, scores,
                       steps, tokens, flops, pace),
             pb::StoredSummary::descriptor()->field_count());
-  const auto& [taken, wall, step_seconds, trained, share, phases] = pace.sums();
-  EXPECT_EQ(Count(taken, wall, step_seconds, trained, share) +
+  const auto& [taken, wall, step_seconds, trained, share, phases, waited, waited_of] = pace.sums();
+  EXPECT_EQ(Count(taken, wall, step_seconds, trained, share, waited, waited_of) +
                 Count(phases.data_wait, phases.forward, phases.backward, phases.allreduce_exposed,
                       phases.optimizer, phases.other),
             pb::StoredPace::descriptor()->field_count());

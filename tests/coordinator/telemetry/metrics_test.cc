@@ -128,6 +128,7 @@ TEST(CoordinatorMetrics, FollowARunAndForgetItWhenItEnds) {
   point.target_steps = 40;
   point.peak_flops = 4.6e11;
   point.peak_source = "measured";
+  point.processor_wait = 0.125;
   point.phases.backward = 0.25;
   point.skipped = true;
   point.scores = {{"val_bpb", 2.5}};
@@ -141,6 +142,7 @@ TEST(CoordinatorMetrics, FollowARunAndForgetItWhenItEnds) {
   EXPECT_EQ(ValueOf(metrics, "gp_run_peak_flops{run=\"r\",source=\"measured\"}"), "460000000000");
   EXPECT_EQ(ValueOf(metrics, "gp_run_step_phase_seconds{phase=\"backward\",run=\"r\"}"), "0.25");
   EXPECT_EQ(ValueOf(metrics, "gp_run_step_phase_seconds{phase=\"forward\",run=\"r\"}"), "0");
+  EXPECT_EQ(ValueOf(metrics, "gp_run_processor_wait_ratio{run=\"r\"}"), "0.125");
   EXPECT_EQ(ValueOf(metrics, "gp_train_skipped_steps_total{reason=\"nonfinite\",run=\"r\"}"), "1");
   EXPECT_EQ(ValueOf(metrics, "gp_eval_loss{run=\"r\",split=\"val\"}"), "3.5");
   EXPECT_EQ(ValueOf(metrics, "gp_eval_score{run=\"r\",score=\"val_bpb\"}"), "2.5");

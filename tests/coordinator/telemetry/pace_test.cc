@@ -23,6 +23,7 @@ class PaceTest : public testing::Test {
     point.step_seconds = step_seconds;
     point.tokens_per_second = 1000 / step_seconds;
     point.mfu = 0.5;
+    point.processor_wait = processor_wait_;
     point.phases.forward = 0.25 * step_seconds;
     point.at_us = At(now_).time_since_epoch().count();
     progress_.Add(point);
@@ -33,6 +34,7 @@ class PaceTest : public testing::Test {
   double now_ = 1e9;
   int64_t steps_ = 0;
   Epoch epoch_ = 1;
+  std::optional<double> processor_wait_;
   Progress progress_;
 };
 
@@ -54,6 +56,16 @@ TEST_F(PaceTest, EvaluationsBetweenStepsTakeTimeAndNoThroughput) {
   EXPECT_NEAR(pace().TokensPerSecond(), 1e5, 1e-3);
   EXPECT_NEAR(pace().Mfu(), 0.5, 1e-9);
   EXPECT_NEAR(pace().Phases().forward, 0.0025, 1e-9);
+}
+
+TEST_F(PaceTest, TheWaitForACoreIsAMeanOfTheStepsThatHaveIt) {
+  Step(1, 1);
+  EXPECT_FALSE(pace().ProcessorWait().has_value());
+  processor_wait_ = 0.5;
+  Step(1, 1);
+  processor_wait_ = 0.1;
+  Step(3, 3);
+  EXPECT_NEAR(*pace().ProcessorWait(), 0.2, 0.001);
 }
 
 TEST_F(PaceTest, OneSlowStepChangesLittle) {

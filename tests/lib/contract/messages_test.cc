@@ -62,9 +62,9 @@ size_t MemberCount(const contract::StepPhases& m) {
 }
 size_t MemberCount(const contract::TrainingPoint& m) {
   const auto& [step, tokens, loss, rate, norm, speed, mfu, seconds, validation, scores, epoch,
-               skipped, phases, peak, source, target, warning, at] = m;
+               skipped, phases, peak, source, wait, target, warning, at] = m;
   return Count(step, tokens, loss, rate, norm, speed, mfu, seconds, validation, scores, epoch,
-               skipped, phases, peak, source, target, warning, at);
+               skipped, phases, peak, source, wait, target, warning, at);
 }
 size_t MemberCount(const RankNumbers& m) {
   const auto& [failed, reduce_seconds, reduce_bytes, ready, read] = m;
@@ -165,6 +165,7 @@ StepReport FullReport() {
   m.point.target_steps = 2000;
   m.point.peak_flops = 8.5;
   m.point.peak_source = "measured";
+  m.point.processor_wait = 0.125;
   m.point.warning = "look here";
   m.point.scores = {{"quiz/completion/acc", 0.25}, {"val_bpb", 2.5}};
   m.rank.failed_saves = 2;
@@ -235,7 +236,7 @@ const std::vector<Case>& Cases() {
                       "allreduce_exposed": 4.25, "optimizer": 5.25, "other": 6.25},
            "validation_loss": 7.5, "skipped": true, "at_us": 1790000000000000,
            "target_steps": 2000, "peak_flops": 8.5, "peak_source": "measured",
-           "warning": "look here", "scores": {"quiz/completion/acc": 0.25, "val_bpb": 2.5},
+           "processor_wait": 0.125, "warning": "look here", "scores": {"quiz/completion/acc": 0.25, "val_bpb": 2.5},
            "failed_saves": 2, "allreduce_seconds": 0.5, "allreduce_bytes": 4096,
            "batches_ready": 1, "data_read_bytes": 512})"},
       {CheckpointReport{{250, "directory", "digest", 1048576, 1.5, true, "stopped early"}, 3, 0.25},

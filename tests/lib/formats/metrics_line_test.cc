@@ -28,6 +28,7 @@ TrainingPoint WithPhases() {
   point.phases = {.data_wait = 0.5, .forward = 1, .backward = 2, .optimizer = 0.25, .other = 0.125};
   point.peak_flops = 4.5e11;
   point.peak_source = "measured";
+  point.processor_wait = 0.125;
   point.scores = {{contract::kBitsPerByte, 2.5}, {"quiz/completion/acc", 0.25}};
   return point;
 }
@@ -51,7 +52,8 @@ TEST(MetricsLine, HasTheDocumentedKeysOnOneLine) {
   EXPECT_THAT(FormatMetricsLine(WithPhases()),
               testing::EndsWith(R"("phases":{"data_wait":0.5,"forward":1.0,"backward":2.0,)"
                                 R"("allreduce_exposed":0.0,"optimizer":0.25,"other":0.125},)"
-                                R"("peak_flops":450000000000.0,"peak_source":"measured"})"));
+                                R"("peak_flops":450000000000.0,"peak_source":"measured",)"
+                                R"("processor_wait":0.125})"));
 }
 
 TEST(MetricsLine, NonFiniteNumbersBecomeNull) {

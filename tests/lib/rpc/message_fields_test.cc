@@ -43,6 +43,7 @@ TrainingPoint FullPoint() {
           .phases = {1.25, 2.25, 3.25, 4.25, 5.25, 6.25},
           .peak_flops = 9.5,
           .peak_source = "measured",
+          .processor_wait = 10.5,
           .target_steps = 2000,
           .warning = "look here",
           .at_us = 8'000'009};
@@ -72,6 +73,7 @@ TEST(MessageFields, APointHasEachFieldOfTheMessageOnTheWire) {
         data_wait: 1.25 forward: 2.25 backward: 3.25 allreduce_exposed: 4.25 optimizer: 5.25
         other: 6.25 }
       skipped: true target_steps: 2000 peak_flops: 9.5 peak_source: "measured"
+      processor_wait: 10.5
       warning: "look here"
       scores { name: "quiz/completion/acc" value: 3.5 }
       scores { name: "val_bpb" value: 2.5 })")))

@@ -9,11 +9,12 @@ namespace gp::gpctl {
 namespace {
 
 TEST(MetricsCsv, HasTheKeysOfTheJsonAsTitles) {
-  EXPECT_EQ(MetricsCsvTitles({"val_bpb", "odd,name"}),
-            "step,tokens,loss,lr,grad_norm,tokens_per_second,mfu,step_seconds,val_loss,epoch,"
-            "skipped,phase_data_wait,phase_forward,phase_backward,phase_allreduce_exposed,"
-            "phase_optimizer,phase_other,peak_flops,peak_source,target_steps,warning,time,val_bpb,"
-            "\"odd,name\"\n");
+  EXPECT_EQ(
+      MetricsCsvTitles({"val_bpb", "odd,name"}),
+      "step,tokens,loss,lr,grad_norm,tokens_per_second,mfu,step_seconds,val_loss,epoch,"
+      "skipped,phase_data_wait,phase_forward,phase_backward,phase_allreduce_exposed,"
+      "phase_optimizer,phase_other,peak_flops,peak_source,processor_wait,target_steps,warning,"
+      "time,val_bpb,\"odd,name\"\n");
 }
 
 TEST(MetricsCsv, HasColumnsForTheScoresThatFollow) {
@@ -38,15 +39,16 @@ TEST(MetricsCsv, WritesAPoint) {
   point.set_epoch(2);
   point.set_validation_loss(NAN);
   point.mutable_phases()->set_forward(0.25);
+  point.set_processor_wait(0.125);
   point.set_warning("the loss is \"high\", look");
   point.mutable_at()->set_seconds(1'700'000'000);
   auto& score = *point.add_scores();
   score.set_name("val_bpb");
   score.set_value(0.75);
-  EXPECT_EQ(
-      MetricsCsvLine(point, {"val_bpb", "other/acc"}),
-      "7,700,3.25,0.0006,inf,0,,0.5,nan,2,false,0,0.25,0,0,0,0,,,,\"the loss is \"\"high\"\", "
-      "look\",2023-11-14T22:13:20Z,0.75,\n");
+  EXPECT_EQ(MetricsCsvLine(point, {"val_bpb", "other/acc"}),
+            "7,700,3.25,0.0006,inf,0,,0.5,nan,2,false,0,0.25,0,0,0,0,,,0.125,,\"the loss is "
+            "\"\"high\"\", "
+            "look\",2023-11-14T22:13:20Z,0.75,\n");
 }
 
 TEST(MetricsCsv, EveryLineHasAsManyCells) {

@@ -39,6 +39,17 @@ TEST(RunDetails, SayWhichStepWasBestIfNoCheckpointOfItExists) {
   EXPECT_THAT(Details(run), Not(HasSubstr("lowest")));
 }
 
+TEST(RunDetails, SayHowLongThreadsWaitedForACore) {
+  v1::Run run = MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING);
+  EXPECT_THAT(Details(run), Not(HasSubstr("  cores")));
+  run.mutable_progress()->set_processor_wait(0.002);
+  EXPECT_THAT(Details(run), Not(HasSubstr("  cores"))) << "nothing to look at";
+  run.mutable_progress()->set_processor_wait(0.125);
+  EXPECT_THAT(
+      Details(run),
+      HasSubstr("  cores       its threads waited 12.5% of the time for a processor core\n"));
+}
+
 TEST(RunDetails, BreakBetweenWordsOnANarrowTerminal) {
   v1::Run run = MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_FAILED);
   run.set_reason("rank 0 on a: " + std::string(90, 'x') + " and then some words that go on");

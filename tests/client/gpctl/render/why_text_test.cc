@@ -94,6 +94,17 @@ TEST(WhyText, ABusyMachineIsNamed) {
   EXPECT_THAT(Why(Slow(), {{}, {node}}), Not(HasSubstr("busy"))) << "it does not train there";
 }
 
+TEST(WhyText, WaitingForACoreIsNamed) {
+  v1::Run run = Slow();
+  run.mutable_progress()->set_processor_wait(0.01);
+  EXPECT_THAT(Why(run), AllOf(Not(HasSubstr("  cores")), HasSubstr("  cause")));
+  run.mutable_progress()->set_processor_wait(0.125);
+  EXPECT_THAT(Why(run),
+              AllOf(HasSubstr("  cores       the trainer's threads waited 12.5% of the time for a "
+                              "processor core: another process uses the cores"),
+                    Not(HasSubstr("  cause"))));
+}
+
 TEST(WhyText, SwapDataAllReduceAndWhatIsBetweenStepsAreNamed) {
   v1::Node node = NodeOf("a", {"aaaaaaaa01", "aaaaaaaa01"});
   node.mutable_load()->set_swap_bytes_per_second(12 << 20);
