@@ -7,7 +7,10 @@ namespace gp::engine {
 Json MakeDocument(const std::string& kind) { return {{"apiVersion", "gp/v1"}, {"kind", kind}}; }
 
 Json ToJson(const SampleSummary& summary) {
-  return {{"median", summary.median}, {"quartile_1", summary.low}, {"quartile_3", summary.high}};
+  return {{"median", summary.median},
+          {"quartile_1", summary.low},
+          {"quartile_3", summary.high},
+          {"mean", summary.mean}};
 }
 
 std::string SpreadText(const Json& summary, int decimals) {

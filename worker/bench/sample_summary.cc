@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 
 namespace gp::engine {
 namespace {
@@ -20,7 +21,9 @@ double Quantile(const std::vector<double>& sorted, double fraction) {
 SampleSummary Summarize(std::vector<double> samples) {
   if (samples.empty()) return {};
   std::sort(samples.begin(), samples.end());
-  return {Quantile(samples, 0.5), Quantile(samples, 0.25), Quantile(samples, 0.75)};
+  return {
+      Quantile(samples, 0.5), Quantile(samples, 0.25), Quantile(samples, 0.75),
+      std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size())};
 }
 
 }  // namespace gp::engine

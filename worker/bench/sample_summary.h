@@ -1,4 +1,4 @@
-// The median and quartiles of a bench's samples. A value; thread-safe.
+// The median, quartiles and mean of a bench's samples. A value; thread-safe.
 #pragma once
 
 #include <vector>
@@ -9,9 +9,10 @@ struct SampleSummary {
   double median = 0;
   double low = 0;   // first quartile
   double high = 0;  // third quartile
+  double mean = 0;  // the rate of work done under a changing load is one per mean
 };
 
-// Quartiles with linear interpolation; zeros for no samples.
+// Quartiles are made with linear interpolation. Zeros for no samples.
 SampleSummary Summarize(std::vector<double> samples);
 
 }  // namespace gp::engine

@@ -41,7 +41,8 @@ double BusGigabytes(const AllReduceFlags& flags, int ranks, double milliseconds)
 // `high` are swapped.
 SampleSummary BusSummary(const AllReduceFlags& flags, int ranks, const SampleSummary& ms) {
   const auto rate = [&](double value) { return BusGigabytes(flags, ranks, value); };
-  return {.median = rate(ms.median), .low = rate(ms.high), .high = rate(ms.low)};
+  return {
+      .median = rate(ms.median), .low = rate(ms.high), .high = rate(ms.low), .mean = rate(ms.mean)};
 }
 
 StatusOr<PeerProcess> StartGloo(const AllReduceFlags& flags, int ranks) {

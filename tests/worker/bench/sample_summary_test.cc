@@ -10,6 +10,7 @@ TEST(SampleSummary, GivesQuartiles) {
   EXPECT_EQ(summary.median, 3);
   EXPECT_EQ(summary.low, 2);
   EXPECT_EQ(summary.high, 4);
+  EXPECT_EQ(summary.mean, 3);
   EXPECT_EQ(Summarize({1, 2}).median, 1.5);
   EXPECT_EQ(Summarize({}).median, 0);
 }
