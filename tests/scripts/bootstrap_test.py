@@ -97,6 +97,10 @@ class Bootstrap(unittest.TestCase):
         _, messages, _ = self.run_script("--peers", "--dry-run")
         self.assertIn("installing into .deps/peers: torch==", messages)
 
+    def test_the_python_client_has_an_environment_of_its_own(self):
+        _, messages, _ = self.run_script("--python", "--dry-run")
+        self.assertRegex(messages, r"installing into \.deps/python: .*grpcio-tools==")
+
     def test_a_cuda_toolkit_with_all_headers_lacks_only_the_frontend(self):
         self.toolkit("13.0", ["cudnn.h", "nccl.h"])
         self.assertEqual(self.cuda_wheels(), {"nvidia-cudnn-frontend"})

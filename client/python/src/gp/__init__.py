@@ -1,0 +1,52 @@
+"""gp from Python: submit training runs, follow them, compare them, sample from them. See client/python/README.md."""
+
+from gp.chart import Curve
+from gp.client import Client, compare, connect, runs
+from gp.comparison import Comparison, EqualStep
+from gp.errors import (
+    Conflict,
+    Error,
+    IncompatibleVersion,
+    InvalidRequest,
+    InvalidRunFile,
+    LimitReached,
+    NotAllowed,
+    NotFound,
+    Problem,
+    RunCancelled,
+    RunFailed,
+    Unreachable,
+    WaitTimeout,
+)
+from gp.records import Checkpoint, Event, LogLine, Point
+from gp.run import Run
+from gp.transport import VERSION as __version__
+
+__all__ = [
+    "Checkpoint",
+    "Client",
+    "Comparison",
+    "Conflict",
+    "Curve",
+    "EqualStep",
+    "Error",
+    "Event",
+    "IncompatibleVersion",
+    "InvalidRequest",
+    "InvalidRunFile",
+    "LimitReached",
+    "LogLine",
+    "NotAllowed",
+    "NotFound",
+    "Point",
+    "Problem",
+    "Run",
+    "RunCancelled",
+    "RunFailed",
+    "Unreachable",
+    "WaitTimeout",
+    "__version__",
+    "compare",
+    "connect",
+    "runs",
+]
