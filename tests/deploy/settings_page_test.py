@@ -28,8 +28,8 @@ class SettingsPage(unittest.TestCase):
     def test_a_page_that_differs_is_found(self):
         with tempfile.TemporaryDirectory() as copy:
             folder = pathlib.Path(copy)
-            for path in ("scripts/make_settings_page", "docs/operations/configure.md"):
-                (folder / path).parent.mkdir(parents=True)
+            for path in ("scripts/make_settings_page", "scripts/settings_texts.py", "docs/operations/configure.md"):
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(SOURCE / path, folder / path)
             page = folder / "docs/operations/configure.md"
             page.write_text(page.read_text().replace("| `10s` |", "| `11s` |", 1))
