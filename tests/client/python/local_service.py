@@ -16,8 +16,10 @@ ENDLESS = 10**9
 
 
 class LocalService:
-    def __init__(self, root):
+    def __init__(self, root, *options):
+        """`options`: more flags of `gpctl up`."""
         self.root = root
+        self.options = options
         self.home = root / "home"
         self.home.mkdir()
         self.state_dir = self.home / "state" / "gp"
@@ -26,7 +28,7 @@ class LocalService:
         self.up()
 
     def up(self):
-        self.gpctl("up", "--detach", "--workers", "2")
+        self.gpctl("up", "--detach", "--workers", "2", *self.options)
 
     def run(self, *arguments):
         return subprocess.run(

@@ -1,5 +1,6 @@
 """The Python client with a real service: what it submits, follows and changes, and what interrupts it."""
 
+import json
 import os
 import pathlib
 import signal
@@ -16,7 +17,7 @@ import python_packages
 python_packages.continue_there()
 
 import gp  # noqa: E402
-from local_service import ENDLESS, LocalService, wait_for  # noqa: E402
+from local_service import ENDLESS, PROGRAMS, LocalService, wait_for  # noqa: E402
 
 SECONDS_MAX = 120
 FOLLOWERS = 200
@@ -229,7 +230,7 @@ class Changing(WithService):
         wait_for("the run is paused", lambda: run.refresh().state == "paused")
         first = run.step
         run.resume()
-        wait_for("the run goes on", lambda: run.refresh().step > first)
+        wait_for("the run continues", lambda: run.refresh().step > first)
 
     def test_labels_and_notes_find_runs_again(self):
         run = self.submit("labelled", 5).wait(SECONDS_MAX)
@@ -241,6 +242,68 @@ class Changing(WithService):
         self.assertEqual([run.name for run in gp.runs(limit=1)], [self.client.runs()[0].name])
         with self.assertRaisesRegex(gp.InvalidRequest, "'runing' is no state of a run; expected one of: .*running"):
             gp.runs(states=["runing"])
+
+
+class OverTls(unittest.TestCase):
+    """A service on TCP: TLS with the authority that `gpctl login` stored, and a token."""
+
+    @classmethod
+    def setUpClass(cls):
+        root = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="gp-client-")))
+        cls.service = LocalService(root, "--listen", "127.0.0.1:0", "--data-root", root)
+        cls.addClassCleanup(cls.service.down)
+        cls.token = root / "token"
+        cls.service.gpctl("token", "create", "--name", "ana", "--role", "submitter", "--out", cls.token)
+        cls.address = json.loads((cls.service.state_dir / "coordinator.address").read_text())["listen"]
+        cls.user = root / "ana"
+        variables = {"HOME": str(cls.user), "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": ""}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("GPCTL_")}
+        cls.enterClassContext(unittest.mock.patch.dict(os.environ, {**kept, **variables}, clear=True))
+        subprocess.run([PROGRAMS / "gpctl", "login", cls.address, "--token-file", cls.token], check=True, capture_output=True)
+
+    def test_the_context_of_a_login_has_all_that_is_needed(self):
+        with gp.connect() as client:
+            self.assertEqual(client.address, self.address)
+            run = client.submit(self.service.run_file("remote", 15)).wait(SECONDS_MAX)
+            self.assertEqual((run.step, run.submitted_by), (15, "user ana"))
+            with self.assertRaisesRegex(gp.NotFound, r"no gateway is known .* gp.connect\(gateway='http://HOST:PORT'\)"):
+                run.sample("the ")
+
+    def test_arguments_name_the_same_things(self):
+        [authority] = (self.user / ".config" / "gpctl").glob("**/*.crt")
+        with gp.connect(self.address, token_file=self.token, ca_file=authority) as client:
+            self.assertIsInstance(client.runs(), list)
+        with self.assertRaisesRegex(gp.NotAllowed, "token"):
+            gp.connect(self.address, ca_file=authority)
+        with self.assertRaisesRegex(gp.Unreachable, "this call did not use TLS"):
+            gp.connect(self.address, timeout=0.5)
+
+    def test_another_authority_is_refused(self):
+        other = self.user / "other.crt"
+        subprocess.run(
+            [
+                "openssl",
+                "req",
+                "-x509",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                "ec_paramgen_curve:P-256",
+                "-nodes",
+                "-days",
+                "1",
+                "-subj",
+                "/CN=other",
+                "-keyout",
+                "/dev/null",
+                "-out",
+                other,
+            ],
+            check=True,
+            capture_output=True,
+        )
+        with self.assertRaisesRegex(gp.Unreachable, "cannot be reached"):
+            gp.connect(self.address, token_file=self.token, ca_file=other, timeout=1)
 
 
 class Interrupted(WithService):
@@ -277,7 +340,7 @@ class Interrupted(WithService):
             follower.kill()
             follower.communicate()
         step = run.refresh().step
-        wait_for("the run goes on", lambda: run.refresh().step > step)
+        wait_for("the run continues", lambda: run.refresh().step > step)
         self.assertEqual(run.state, "running")
 
     def test_two_hundred_clients_follow_one_run(self):

@@ -69,7 +69,7 @@ class RunCancelled(Error):
 
 
 class WaitTimeout(Error, TimeoutError):
-    """Raised by `Run.wait`: the run has not ended in time. It goes on."""
+    """Raised by `Run.wait`: the run has not ended in time. It continues."""
 
 
 _PLACE = re.compile(r"error: (?P<source>.+?):(?P<line>\d+):(?P<column>\d+): (?P<message>.*)")
