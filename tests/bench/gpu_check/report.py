@@ -165,6 +165,19 @@ def profile(report):
     return text or ["Not measured."]
 
 
+def clocks(report):
+    lines = [[field, f"{values['median']:g}", f"{values['least']:g}"] for found in data_of(all_rows(report), "Clocks")
+             for field, values in found["fields"].items()]
+    return table(["while steps ran", "median", "least"], lines)
+
+
+def kernel_profile(report):
+    lines = [[f"`{kernel['name'][:80]}`", str(kernel["calls"]), f"{kernel['ms']:.3f}", f"{kernel['sm_percent']:.0f} %",
+              f"{kernel['dram_percent']:.0f} %"]
+             for found in data_of(all_rows(report), "KernelProfile") for kernel in found["kernels"]]
+    return table(["kernel under ncu, two steps", "calls", "ms", "multiprocessors", "memory"], lines)
+
+
 def ladder(report):
     lines = []
     for climb in data_of(all_rows(report), "Ladder"):
@@ -189,7 +202,8 @@ def introduction(report):
 
 def markdown(report):
     parts = [("Checks", checks(report)), ("The training step", steps(report) + [""] + fp8(report)), ("Each operation", kernels(report)),
-             ("Where the step's time goes", profile(report)), ("The ladder", ladder(report))]
+             ("Where the step's time goes", profile(report)), ("Clocks and power", clocks(report)),
+             ("Kernels under ncu", kernel_profile(report)), ("The ladder", ladder(report))]
     text = introduction(report)
     for title, lines in parts:
         text += [f"## {title}", "", *lines, ""]

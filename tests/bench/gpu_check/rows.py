@@ -8,6 +8,7 @@ import typing
 import xml.etree.ElementTree
 
 import engine_runs
+import explain
 import llmc_gpu_step
 import machine_facts
 import runner
@@ -32,13 +33,19 @@ TARGETS = {("124M", 64, "torch-compile"): 1.15, ("124M", 64, "llmc"): 1.10,
 FP8_TARGET = 1.3
 # llm.c keeps its residual stream in bf16, so its targets apply only to rows in which ours is bf16, too.
 BF16_RESIDUAL = "bf16-residual"
+RECOMPUTE_1558M = {1: "gelu", 4: "gelu", 16: "block", 64: "block"}
 JUDGED_TAG = {"llmc": BF16_RESIDUAL}
-# Seconds that a row of 124M takes, by peer, including our tuning and torch's compilation.
-STEP_S = {"": 20, "torch": 20, "torch-compile": 100, "llmc": 40}
-STEP_SLOWER = {"tiny": 0.6, "124M": 1, "350M": 1, "1558M": 1.7}
-KERNELS_S = {"tiny": 15, "124M": 25, "350M": 30, "1558M": 40}
-# The first row takes longer, because its caches are empty: our products are tuned and torch compiles for the first time.
-HEADLINE_S = 180
+# Precisions whose steps are not part of the half hour: fp32 and tf32 use no 16-bit tensor cores, and FP8 as it is built is
+# slower than bf16 at 124M (measured: 33.6 ms against 31.4 at B=16): it rounds both operands of a product in passes of their own.
+LATE_PRECISIONS = ("fp32", "tf32", "fp8")
+# Seconds that a row of 124M takes, by peer, including our tuning and torch's compilation. One H100 took 5 to 7, 16 to 37, 50 to
+# 58, and 22 to 29.
+STEP_S = {"": 12, "torch": 30, "torch-compile": 75, "llmc": 35}
+STEP_SLOWER = {"tiny": 0.7, "124M": 1, "350M": 1.2, "1558M": 2.5}
+KERNELS_S = {"tiny": 8, "124M": 12, "350M": 20, "1558M": 40}
+# The first row takes longer, because its caches are empty: our products are tuned and torch compiles for the first time (59 s on
+# an H100; a processor with slower cores compiles longer).
+HEADLINE_S = 120
 # Half an hour with a GPU, less the time to start its machine and to copy the package there.
 PLAN_MINUTES = 24
 SANITIZED = "cuda_kernels_gpu_test"
@@ -243,20 +250,20 @@ def memory(context):
 def correctness(context):
     rows = [Row("machine", "the GPU and its libraries", lambda c: machine_facts.facts(c.manifest), 5),
             Row("support", "what a confined trainer finds on this GPU", lambda c: {"text": engine_runs.support_text(c)}, 5)]
-    rows += [Row(f"test-{name}", f"{name}: on the GPU against plain loops", functools.partial(test_program, name), 20)
+    rows += [Row(f"test-{name}", f"{name}: on the GPU against plain loops", functools.partial(test_program, name), 12)
              for name in context.tests]
     rows += [Row(f"gradients-{model}", f"gradients of {model} in fp32 against the reference engine",
-                 functools.partial(gradients, model, batch, sequence, "fp32"), 30)
+                 functools.partial(gradients, model, batch, sequence, "fp32"), 10)
              for model, batch, sequence in (("tiny", 12, 64), ("124M", 2, 128))]
-    rows += [Row("graphs", "training with graphs gives the bits of training without", engine_runs.graphs_equal_eager, 30),
-             Row("early", "training with early launches gives the bits of training without", engine_runs.early_equals_plain, 30),
-             Row("resume", "a run that was interrupted ends with the bits of one that was not", engine_runs.resumes_exactly, 30),
+    rows += [Row("graphs", "training with graphs gives the bits of training without", engine_runs.graphs_equal_eager, 8),
+             Row("early", "training with early launches gives the bits of training without", engine_runs.early_equals_plain, 8),
+             Row("resume", "a run that was interrupted ends with the bits of one that was not", engine_runs.resumes_exactly, 8),
              Row("graphs-cudnn", "graphs, with cuDNN's attention and two micro-batches",
-                 engine_runs.with_cudnn(engine_runs.graphs_equal_eager), 30),
+                 engine_runs.with_cudnn(engine_runs.graphs_equal_eager), 8),
              Row("resume-cudnn", "an interrupted run, with cuDNN's attention and two micro-batches",
-                 engine_runs.with_cudnn(engine_runs.resumes_exactly), 30),
+                 engine_runs.with_cudnn(engine_runs.resumes_exactly), 8),
              Row("nccl-1", "all-reduce through NCCL among one rank",
-                 lambda c: bench(c, "allreduce", "--transport", "nccl", "--ranks", 1, "--size", "50MB"), 20)]
+                 lambda c: bench(c, "allreduce", "--transport", "nccl", "--ranks", 1, "--size", "50MB"), 5)]
     return rows
 
 
@@ -268,17 +275,20 @@ def attention_gradients(kind, context):
 
 def precision(_):
     rows = [Row(f"gradients-{name}", f"gradients of 124M in {name} against the reference engine's fp32",
-                functools.partial(gradients, "124M", 2, 128, name), 30)
+                functools.partial(gradients, "124M", 2, 128, name), 12)
             for name in PRECISIONS if name != "fp32"]  # fp32 is covered by correctness
     rows += [Row(f"attention-{kind}", f"the same in bf16 with {kind} attention",
-                 functools.partial(attention_gradients, kind), 30)
+                 functools.partial(attention_gradients, kind), 10)
              for kind in ("math", "flash", "cudnn")]
-    rows += [Row("memcheck", f"{SANITIZED} under compute-sanitizer", memcheck, 120),
-             Row("memory", "the engine's memory against its plan, 124M, B=64, T=1024, bf16", memory, 25),
+    rows += [Row("memcheck", f"{SANITIZED} under compute-sanitizer", memcheck, 30),
+             Row("memory", "the engine's memory against its plan, 124M, B=64, T=1024, bf16", memory, 10),
              Row("start", "124M in bf16 from its start to its first step, without and with a tuning cache",
-                 engine_runs.starts_soon, 90)]
-    rows += [step_row("124M", 16, name, "") for name in PRECISIONS]
-    return rows
+                 engine_runs.starts_soon, 25)]
+    return rows + [step_row("124M", 16, name, "") for name in PRECISIONS if name not in LATE_PRECISIONS]
+
+
+def late_precision(_):
+    return [step_row("124M", 16, name, "") for name in LATE_PRECISIONS]
 
 
 HEADLINE = (("124M", 64, "torch-compile", ""), ("124M", 64, "llmc", BF16_RESIDUAL))
@@ -292,15 +302,32 @@ def headline(_):
 def headline_details(_):
     """Where the headline's time goes, and the same step beside llm.c."""
     return [profile_row("124M", 64), kernels_row("124M", 64),
-            Row("llmc-build", "llm.c in bf16, built once", build_llmc, 100, 300), llmc_row("124M", 64, BF16_RESIDUAL)]
+            Row("llmc-build", "llm.c in bf16, built once", build_llmc, 100, 300), llmc_row("124M", 64, BF16_RESIDUAL),
+            Row("clocks", "clocks and power during steps of 124M, B=64, bf16", clocks, 15),
+            Row("ncu", "the kernels of a step of 124M, B=64, bf16, as ncu sees them", ncu, 90)]
+
+
+def headline_step(*more):
+    return ("step", "--model", "124M", "--batch", 64, "--precision", "bf16", *more)
+
+
+def clocks(context):
+    """Clocks and power while the headline's step runs."""
+    return explain.clocks(lambda: bench(context, *headline_step("--steps", 40)))
+
+
+def ncu(context):
+    """Profiles one step and the one that warms it up, without graphs."""
+    command = [context.program("gp-peer-bench-cuda"), *headline_step("--no-graph", "--steps", 1, "--block", 1, "--warmup", 1)]
+    return explain.ncu(command, context)
 
 
 def is_headline(model, batch, peer, tag=""):
     return (model, batch, peer, tag) in HEADLINE
 
 
-def beside_torch(model):
-    return [step_row(model, batch, "bf16", peer) for peer in ("torch-compile", "torch") for batch in BATCHES[model]
+def beside_torch(model, peers=("torch-compile", "torch")):
+    return [step_row(model, batch, "bf16", peer) for peer in peers for batch in BATCHES[model]
             if not is_headline(model, batch, peer)]
 
 
@@ -315,7 +342,12 @@ def plain_launches_row():
 
 
 def bench_124m(_):
-    return [plain_launches_row(), *beside_torch("124M"), profile_row("124M", 4)]
+    return [plain_launches_row(), *beside_torch("124M", ("torch-compile",)), profile_row("124M", 4)]
+
+
+def bench_more(_):
+    """Comparisons that take long or decide nothing."""
+    return [*beside_torch("124M", ("torch",)), step_row("1558M", 1, "bf16", "torch-compile")]
 
 
 def bench_350m(_):
@@ -323,10 +355,12 @@ def bench_350m(_):
 
 
 def bench_1558m(_):
-    recompute = {1: "gelu", 4: "gelu", 16: "block", 64: "block"}
-    rows = [step_row("1558M", batch, name, "", "--recompute", recompute[batch])
-            for batch in BATCHES["1558M"] for name in ("bf16", "fp8")]
-    return [*rows, step_row("1558M", 1, "bf16", "torch-compile")]
+    return [step_row("1558M", batch, "bf16", "", "--recompute", RECOMPUTE_1558M[batch]) for batch in BATCHES["1558M"]]
+
+
+def bench_fp8(_):
+    rows = [step_row("1558M", batch, "fp8", "", "--recompute", RECOMPUTE_1558M[batch]) for batch in BATCHES["1558M"]]
+    return [*rows, kernels_row("124M", 64, "fp8"), kernels_row("1558M", 4, "fp8")]
 
 
 def llmc_row(model, batch, tag):
@@ -341,7 +375,7 @@ def bench_llmc(model, tag, _):
 def kernels(_):
     rows = [kernels_row(model, batch) for model in ("124M", "350M", "tiny") for batch in BATCHES[model]
             if (model, batch) != ("124M", 64)]  # covered by headline_details
-    return [kernels_row("124M", 64, "fp8"), *rows, kernels_row("1558M", 4), kernels_row("1558M", 4, "fp8")]
+    return [*rows, kernels_row("1558M", 4)]
 
 
 def ladder_row(model, batch, tokens_max, expected_s):
@@ -357,8 +391,9 @@ def ladder(_):
 # The most important stages first.
 MAKERS = {"headline": headline, "correctness": correctness, "headline-details": headline_details,
           "precision": precision, "bench-124M": bench_124m,
-          "bench-llmc": functools.partial(bench_llmc, "124M", BF16_RESIDUAL), "bench-tiny": bench_tiny,
-          "bench-1558M": bench_1558m, "kernels": kernels, "ladder": ladder, "bench-350M": bench_350m,
+          "bench-llmc": functools.partial(bench_llmc, "124M", BF16_RESIDUAL), "bench-1558M": bench_1558m, "ladder": ladder,
+          "bench-tiny": bench_tiny, "bench-more": bench_more, "kernels": kernels, "late-precision": late_precision, "bench-fp8": bench_fp8,
+          "bench-350M": bench_350m,
           "bench-llmc-fp32": functools.partial(bench_llmc, "124M", ""),
           "bench-llmc-350M": functools.partial(bench_llmc, "350M", BF16_RESIDUAL)}
 STAGES = (*MAKERS, "report")

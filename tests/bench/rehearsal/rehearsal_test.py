@@ -41,7 +41,19 @@ EXPECTED = {HANGS: ("failed", "was ended together with 2 calls")}
 ATTENTION = {"fp32": "flash", "tf32": "flash", "bf16": "cudnn 91900", "fp16": "cudnn 91900", "fp8": "cudnn 91900"}
 
 NVIDIA_SMI = """#!/bin/sh
-echo 'Emulated GPU, 580.65, 4096 MiB, 9.0, 700.00 W, 1980 MHz'
+case "$*" in
+  *--loop-ms=*) echo '1755, 2619, 690.1, 60, 99';;
+  *) echo 'Emulated GPU, 580.65, 4096 MiB, 9.0, 700.00 W, 1980 MHz';;
+esac
+"""
+NCU = """#!/bin/sh
+while [ "$1" != -- ]; do shift; done
+shift
+"$@" > /dev/null || exit
+echo '"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"'
+echo '"0","LayerNormKernel","gpu__time_duration.sum","ns","1500"'
+echo '"0","LayerNormKernel","sm__throughput.avg.pct_of_peak_sustained_elapsed","%","20"'
+echo '"0","LayerNormKernel","dram__throughput.avg.pct_of_peak_sustained_elapsed","%","90"'
 """
 COMPUTE_SANITIZER = """#!/bin/sh
 test "$1 $2 $3 $4" = '--tool memcheck --error-exitcode 9' || exit 2
@@ -110,6 +122,7 @@ class Rehearsal(unittest.TestCase):
         self.folder = pathlib.Path(directory.name)
         self.make_python()
         write_program(self.folder / "tools/nvidia-smi", NVIDIA_SMI)
+        write_program(self.folder / "tools/ncu", NCU)
         write_program(self.folder / "tools/compute-sanitizer", COMPUTE_SANITIZER)
         write_program(self.folder / "llm.c/train_gpt2cu-bf16", TRAIN_GPT2)
         (self.folder / "home").mkdir()
@@ -206,7 +219,7 @@ class Rehearsal(unittest.TestCase):
 
     def hangs(self, machine):
         """A peer hangs until the call ends it."""
-        status, output = machine.check("--stage", "bench-tiny", "--limit", 28)
+        status, output = machine.check("--stage", "bench-tiny", "--limit", 37)
         self.assertEqual(status, 3)
         self.assertRegex(output, rf"left +\d+\.\d s  {HANGS}: gp-peer-bench-cuda took longer than \d+ s\n")
         self.expect_end(self.await_hanging())
@@ -214,7 +227,7 @@ class Rehearsal(unittest.TestCase):
 
     def is_killed(self, machine):
         """The same peer hangs again, and gpu_check is killed meanwhile."""
-        with machine.start("--stage", "bench-tiny", "--limit", 28) as call:
+        with machine.start("--stage", "bench-tiny", "--limit", 37) as call:
             pids = self.await_hanging()
             self.expect_nothing_of_the_source_tree([call.pid, *pids])
             call.kill()
@@ -260,7 +273,7 @@ class Rehearsal(unittest.TestCase):
         self.assertEqual(sorted(path.name for path in machine.out.iterdir()), names)
         text = (machine.out / "emulated-gpu.md").read_text(encoding="utf-8")
         for words in ("# Emulated GPU\n", "Driver 580.65, 4096 MiB, compute capability 9.0", "torch 2.11.0+cu130",
-                      "### 1558M, 16 rows, fp8", "FP8 at 1558M, B=64: "):
+                      "### 1558M, 16 rows, fp8", "| clocks.sm | 1755 | 1755 |", "| `LayerNormKernel` | 1 | 0.002 | 20 % | 90 % |", "FP8 at 1558M, B=64: "):
             self.assertIn(words, text)
         self.assertRegex(text, r"124M, B=64, bf16 beside torch.compile \(flash attention\) .* ≥ 1.15: short by \d+ %")
         # The emulation is faster than the stand-in for llm.c, unless the machine is busy.

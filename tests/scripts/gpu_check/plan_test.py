@@ -33,13 +33,17 @@ class DryRun(gpu_check_case.InFolder):
         self.assertEqual(status, 0)
         planned = re.findall(r"(?m)^  until +(\d+):(\d\d) +(\d+) s  (\S+)", output)
         minutes, seconds, expected, first = planned[0]
-        self.assertEqual((minutes, seconds, expected, first), ("3", "00", "180", "step-124M-b64-bf16-torch-compile"))
+        self.assertEqual((minutes, seconds, expected, first), ("2", "00", "120", "step-124M-b64-bf16-torch-compile"))
         self.assertLessEqual(sum(int(expected) for _, _, expected, _ in planned), 24 * 60)
         self.assertIn(f"in all: {len(planned)} rows, about {planned[-1][0]}:{planned[-1][1]} minutes\n", output)
         keys = [key for _, _, _, key in planned]
         order = [keys.index(key) for key in ("machine", "test-kernels_test", "resume", "step-124M-b64-bf16-bf16-residual-llmc",
-                                             "gradients-fp8", "start", "step-124M-b4-bf16-torch-compile")]
+                                             "gradients-fp8", "start",
+                                             "step-124M-b4-bf16-torch-compile", "step-124M-b1-bf16-torch-compile",
+                                             "step-124M-b4-bf16-bf16-residual-llmc", "step-1558M-b4-bf16", "ladder-124M")]
         self.assertEqual(order, sorted(order))
+        for late in ("step-124M-b16-fp32", "step-124M-b16-tf32", "step-124M-b16-fp8", "step-1558M-b4-fp8", "kernels-124M-b64-fp8"):
+            self.assertNotIn(late, keys)
 
     def test_takes_every_row_of_a_stage_that_is_asked_for(self):
         _, output, _ = self.check("--dry-run", *(f"--stage={stage}" for stage in rows.MAKERS), "--build", self.make_build())

@@ -44,6 +44,10 @@ def canned_results():
                 "title": "124M beside llm.c", "status": "skipped", "reason": "no copy", "seconds": 0.0},
             "step-124M-b16-bf16-torch": ok("124M beside torch", {
                 "target": None, "batch": 8, "note": "out of memory at B=16: torch", "report": {**step, "peer": peer}})},
+        "headline-details": {
+            "clocks": ok("c", {"kind": "Clocks", "samples": 9, "fields": {"clocks.sm": {"least": 1665.0, "median": 1710.5}}}),
+            "ncu": ok("n", {"kind": "KernelProfile", "kernels": [
+                {"name": "gemm<128, 256>", "calls": 24, "ms": 8.25, "sm_percent": 81.4, "dram_percent": 12.0}]})},
         "bench-1558M": {
             "ladder-124M": ok("l", {"kind": "Ladder", "rungs": [
                 {"name": "bf16", "step_ms": TIMES, "tokens_per_second": 5.0, "gain": 2.0, "kept": True},
@@ -81,6 +85,7 @@ class Report(gpu_check_case.InFolder):
                      "- FP8 at 1558M, B=4: 1.25 times as fast as bf16 (≥ 1.30: short by 4 %).",
                      "| c_fc forward | 4 x 5 | 10.0000 | 500.0 TFLOP/s | 75 % | 12 | 120.000 |",
                      "| AdamW | 9 | 10.0000 | 3000 GB/s | 90 % | 1 | 10.000 |",
+                     "| clocks.sm | 1710.5 | 1665 |", "| `gemm<128, 256>` | 24 | 8.250 | 81 % | 12 % |",
                      "forward 3.00, backward 6.00, optimizer 1.00", "| AdamW | 1 | 2.500 | 100 % |", "| bf16 |  | 10.00 | 5 | 2.00 |  |"):
             self.assertIn(line, self.text)
 
