@@ -14,10 +14,10 @@ namespace {
 
 // Odd sizes that are cut into many pieces.
 constexpr int64_t kSequences = 3;
-constexpr int64_t kLength = 171;
-constexpr int64_t kRows = kSequences * kLength;
+constexpr int64_t kTokens = 171;
+constexpr int64_t kTokenRows = kSequences * kTokens;
 constexpr int64_t kHeads = 5;
-constexpr int64_t kChannels = 35 * kHeads;
+constexpr int64_t kModelWidth = 35 * kHeads;
 constexpr int64_t kWide = 797;  // more columns than a block of fp32 products has of k
 
 class Operations {
@@ -36,7 +36,7 @@ class Operations {
  private:
   void Products() {
     for (const LinearShape shape :
-         {LinearShape{kRows, kChannels, kWide}, LinearShape{kRows, kWide, kChannels},
+         {LinearShape{kTokenRows, kModelWidth, kWide}, LinearShape{kTokenRows, kWide, kModelWidth},
           LinearShape{5, 97, 901}}) {
       const auto [rows, in, out] = shape;
       Array x(RandomValues(rows * in, 1), type_);
@@ -60,23 +60,23 @@ class Operations {
   }
 
   void Rows() {
-    Array in(RandomValues(kRows * kChannels, 4), type_);
-    Array gelu = Zeros(kRows * kChannels, type_);
-    std::vector<float> out(static_cast<size_t>(kRows * kChannels));
-    backend_.GeluForward(kRows * kChannels, runspec::Gelu::kErf, gelu.buffer(), in.buffer());
+    Array in(RandomValues(kTokenRows * kModelWidth, 4), type_);
+    Array gelu = Zeros(kTokenRows * kModelWidth, type_);
+    std::vector<float> out(static_cast<size_t>(kTokenRows * kModelWidth));
+    backend_.GeluForward(kTokenRows * kModelWidth, runspec::Gelu::kErf, gelu.buffer(), in.buffer());
     const Dropout dropout{.probability = 0.25, .seed = 7};
-    backend_.Residual(kRows, kChannels, F32(out), in.buffer(), in.buffer(), dropout);
+    backend_.Residual(kTokenRows, kModelWidth, F32(out), in.buffer(), in.buffer(), dropout);
     Keep(gelu);
     Keep(out);
   }
 
   void Attention() {
-    const AttentionShape shape{kSequences, kLength, kHeads, kChannels / kHeads};
-    Array qkv(RandomValues(kRows * 3 * kChannels, 5), type_);
-    Array dout(RandomValues(kRows * kChannels, 6), type_);
-    Array out = Zeros(kRows * kChannels, type_);
-    Array dqkv = Zeros(kRows * 3 * kChannels, type_);
-    std::vector<float> lse(static_cast<size_t>(kRows * kHeads));
+    const AttentionShape shape{kSequences, kTokens, kHeads, kModelWidth / kHeads};
+    Array qkv(RandomValues(kTokenRows * 3 * kModelWidth, 5), type_);
+    Array dout(RandomValues(kTokenRows * kModelWidth, 6), type_);
+    Array out = Zeros(kTokenRows * kModelWidth, type_);
+    Array dqkv = Zeros(kTokenRows * 3 * kModelWidth, type_);
+    std::vector<float> lse(static_cast<size_t>(kTokenRows * kHeads));
     backend_.AttentionForward(shape, out.buffer(), lse.data(), qkv.buffer(), Dropout{});
     backend_.AttentionBackward(shape, dqkv.buffer(), dout.buffer(), out.buffer(), lse.data(),
                                qkv.buffer(), Dropout{});
