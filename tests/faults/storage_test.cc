@@ -18,6 +18,8 @@
 namespace gp::testing {
 namespace {
 
+std::string NewDiskPath() { return ::testing::TempDir() + "gp-disk-" + RandomId(8); }
+
 class Storage : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -30,7 +32,7 @@ class Storage : public ::testing::Test {
   }
   void TearDown() override { cluster_.reset(); }
 
-  SmallDisk disk_{::testing::TempDir() + "gp-disk-" + RandomId(8), "96m"};
+  SmallDisk disk_{NewDiskPath(), "96m"};
   std::optional<Cluster> cluster_;
 };
 
@@ -117,7 +119,7 @@ TEST_F(Storage, NothingIsMadeWhereTheStorageWas) {
 }
 
 TEST(CoordinatorDisk, FullRefusesSubmitsWhileTrainingGoesOnAndRecoversWithoutARestart) {
-  SmallDisk disk("24m");
+  SmallDisk disk(NewDiskPath(), "24m");
   if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs needs root: " << disk.why_not();
   Cluster cluster({.coordinator_state = disk.path() + "/state"});
   WriteText(cluster);
