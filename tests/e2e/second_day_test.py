@@ -130,7 +130,7 @@ class SecondDay(unittest.TestCase):
         self.assertIn("paused", service.gpctl("list"))
         first = service.step("paused")
         service.gpctl("resume", "paused")
-        wait_for("the run goes on", lambda: service.step("paused") > first)
+        wait_for("the run trains again", lambda: service.step("paused") > first)
         service.gpctl("pause", "paused")
         self.wait_until_paused()
         last = service.status("paused")["latest_checkpoint_step"]
