@@ -57,7 +57,7 @@ class Alerts(unittest.TestCase):
         for name, text in alerts().items():
             self.assertRegex(text, r"labels: \{severity: (critical|warning)\}", name)
             self.assertRegex(text, r'summary: ".*\{\{ \$(labels|value)', name)
-            self.assertRegex(text, r'description: ".*(Type \'|Look at )', name)
+            self.assertRegex(text, r'description: ".*(Run \'|Look at )', name)
             if "run" in re.findall(r"\$labels\.(\w+)", text):
                 self.assertIn("run {{ $labels.run }}", text, name)
 

@@ -102,8 +102,12 @@ def check_top(service):
         terminal.wait_for(is_whole_top(40))
         terminal.press("n")
         terminal.wait_for(lambda screen: "node-d" in screen and "RUN" not in screen)
+        terminal.resize(40, 6)  # not all nodes fit
+        terminal.wait_for(lambda screen: "node-a" in screen and "node-d" not in screen)
         terminal.press("Down")
         terminal.wait_for(lambda screen: "node-a" not in screen and "node-b" in screen)
+        terminal.resize(40, 10)  # all of them fit again
+        terminal.wait_for(lambda screen: "node-a" in screen and "node-d" in screen)
         terminal.press("Escape")
         terminal.wait_for(is_whole_top(40))
         terminal.press("?")

@@ -102,7 +102,7 @@ TEST_F(AccessCommandTest, AJoinTokenMayLetSeveralMachinesIn) {
   const Outcome made =
       Own({"token", "create", "--join", "--name", "pods", "--uses", "4", "--ttl", "1h"});
   EXPECT_THAT(made.out, ::testing::StartsWith("gp_join_")) << made.err;
-  EXPECT_THAT(Own({"token", "list"}).out, HasSubstr("joins 4 nodes, 0 did"));
+  EXPECT_THAT(Own({"token", "list"}).out, HasSubstr("joins 4 nodes, 0 joined"));
   EXPECT_THAT(Own({"audit", "list"}).out, HasSubstr("for pods (uses=4)"));
   const Outcome many = Own({"token", "create", "--join", "--uses", "5000"});
   EXPECT_THAT(many.err, HasSubstr("--uses: Value 5000 not in range 1 to 1000"));
