@@ -31,6 +31,7 @@ class Point:
     mfu: float  # 0..1; 0 when the peak is unknown
     step_seconds: float
     val_loss: float | None  # nats per token; None: not evaluated at this step
+    processor_wait: float | None  # 0..1: share of the step in which threads waited for a core; None: not counted
     skipped: bool  # a gradient was not finite, so the update was not applied
     warning: str
     at: datetime.datetime
@@ -100,6 +101,7 @@ def point_of(message: run_pb2.MetricPoint) -> Point:
         mfu=message.mfu,
         step_seconds=message.step_seconds,
         val_loss=message.validation_loss if message.HasField("validation_loss") else None,
+        processor_wait=message.processor_wait if message.HasField("processor_wait") else None,
         skipped=message.skipped,
         warning=shown(message.warning),
         at=time_of(message.at),

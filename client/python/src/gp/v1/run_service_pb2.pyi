@@ -224,6 +224,18 @@ class CurvePoints(_message.Message):
     values: _containers.RepeatedScalarFieldContainer[float]
     def __init__(self, field: _Optional[str] = ..., steps: _Optional[_Iterable[int]] = ..., tokens: _Optional[_Iterable[int]] = ..., seconds: _Optional[_Iterable[float]] = ..., values: _Optional[_Iterable[float]] = ...) -> None: ...
 
+class LineageRequest(_message.Message):
+    __slots__ = ("run",)
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    run: str
+    def __init__(self, run: _Optional[str] = ...) -> None: ...
+
+class LineageResponse(_message.Message):
+    __slots__ = ("run",)
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    run: _run_pb2.Run
+    def __init__(self, run: _Optional[_Union[_run_pb2.Run, _Mapping]] = ...) -> None: ...
+
 class AnnotateRequest(_message.Message):
     __slots__ = ("request_id", "run", "labels", "removed_labels", "note")
     class LabelsEntry(_message.Message):
