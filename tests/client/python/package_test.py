@@ -20,7 +20,7 @@ python_packages.continue_there()
 
 import gp  # noqa: E402
 import grpc  # noqa: E402
-from gp import chart, errors, forking, plain_yaml, progress, run_file, services  # noqa: E402
+from gp import chart, errors, forking, gateway, plain_yaml, progress, run_file, services  # noqa: E402
 from gp.v1 import run_pb2, run_service_pb2  # noqa: E402
 
 TOKEN = "gp_user_0123456789_" + 64 * "a"
@@ -350,9 +350,14 @@ class Showing(unittest.TestCase):
 class OtherVersions(unittest.TestCase):
     """A server that is not the coordinator of this package."""
 
-    def server(self, answers):
+    def server(self, answers, streams=()):
+        """`answers`: by method; a method in `streams` sends its answer once and ends."""
         methods = {
-            name: grpc.unary_unary_rpc_method_handler(
+            name: grpc.unary_stream_rpc_method_handler(
+                lambda request, context, answer=answer: iter([answer]), response_serializer=type(answer).SerializeToString
+            )
+            if name in streams
+            else grpc.unary_unary_rpc_method_handler(
                 lambda request, context, answer=answer: answer, response_serializer=type(answer).SerializeToString
             )
             for name, answer in answers.items()
@@ -387,6 +392,28 @@ class OtherVersions(unittest.TestCase):
             gp.Unreachable, "unix:/nowhere/gp.sock cannot be reached .* after trying for 0.3 s; is it running?"
         ):
             gp.connect("unix:/nowhere/gp.sock", timeout=0.3)
+
+    def test_a_wait_whose_stream_ends_early_is_no_success(self):
+        running = run_pb2.Run(run_id="x", name="tiny", state=run_pb2.RUN_STATE_RUNNING)
+        answers = {
+            "Version": run_service_pb2.VersionResponse(version="0.1.0", protocol=1),
+            "Get": running,
+            "Watch": run_service_pb2.WatchResponse(run=running),
+        }
+        with gp.connect(self.server(answers, streams=("Watch",))) as client:
+            with self.assertRaisesRegex(gp.Unreachable, r"stopped sending news of run tiny \(x\), which is running"):
+                client.run("tiny").wait()
+
+
+class Gateways(unittest.TestCase):
+    def test_a_key_is_sent_only_where_nobody_can_read_it(self):
+        for url in ("https://gp.example.org:7080", "http://127.0.0.1:7080", "http://[::1]:7080"):
+            self.assertEqual(gateway.gateway_at(url, "secret").key, "secret")
+        with self.assertRaisesRegex(gp.InvalidRequest, "the key is not sent to http://gp.example.org:7080, .* use https://"):
+            gateway.gateway_at("http://gp.example.org:7080", "secret")
+        self.assertEqual(gateway.gateway_at("http://gp.example.org:7080", "").url, "http://gp.example.org:7080")
+        with self.assertRaisesRegex(gp.InvalidRequest, "'gp.example.org:7080' is not the address of a gateway"):
+            gateway.gateway_at("gp.example.org:7080", "")
 
 
 class Package(unittest.TestCase):

@@ -12,7 +12,7 @@ import typing
 from gp.comparison import Comparison
 from gp.comparison import compare as compare_runs
 from gp.errors import InvalidRequest, NotFound
-from gp.gateway import Gateway
+from gp.gateway import Gateway, gateway_at
 from gp.records import state_name
 from gp.run import Run, warn
 from gp.run_file import Value, override_texts, read_run_file, refuse_initial_model
@@ -122,9 +122,9 @@ class Client:
         return compare_runs(*(self.run(one) if isinstance(one, str) else one for one in (a, b)))
 
     def gateway(self) -> Gateway:
-        """The gateway that samples; raises NotFound if none is known."""
+        """The gateway that samples; raises NotFound if none is known, InvalidRequest for a URL that cannot be used."""
         if self._gateway:
-            return Gateway(self._gateway, self._gateway_key, is_local=False)
+            return gateway_at(self._gateway, self._gateway_key)
         address = gateway_address(self.transport.service)
         if address is None:
             raise NotFound(

@@ -8,6 +8,7 @@ import json
 import time
 import typing
 import urllib.error
+import urllib.parse
 import urllib.request
 
 from gp.errors import Conflict, Error, InvalidRequest, LimitReached, NotAllowed, NotFound, Unreachable
@@ -21,6 +22,7 @@ _BY_STATUS: dict[int, type[Error]] = {
     429: LimitReached,
     503: Unreachable,
 }
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _PAUSE_SECONDS = 1.0  # before a busy gateway is asked again, unless it says how long
 
 
@@ -61,6 +63,17 @@ class Gateway:
         except (ValueError, LookupError, TypeError):
             message = error.reason
         return _BY_STATUS.get(error.code, Error)(f"the gateway at {self.url}: {message}")
+
+
+def gateway_at(url: str, key: str) -> Gateway:
+    """The gateway at a URL that a user named. Raises InvalidRequest for another URL, or if others could read the key."""
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InvalidRequest(f"'{url}' is not the address of a gateway; expected http://HOST:PORT or https://HOST:PORT")
+    is_local = parts.hostname in _LOOPBACK
+    if key and parts.scheme == "http" and not is_local:
+        raise InvalidRequest(f"the key is not sent to {url}, because others could read it on the way; use https://")
+    return Gateway(url, key, is_local=is_local)
 
 
 def _retry_after(error: urllib.error.HTTPError) -> float | None:

@@ -10,7 +10,7 @@ import typing
 import warnings
 
 from gp import chart, progress
-from gp.errors import Error, InvalidRequest, NotFound, RunCancelled, RunFailed, WaitTimeout
+from gp.errors import Error, InvalidRequest, NotFound, RunCancelled, RunFailed, Unreachable, WaitTimeout
 from gp.forking import ForkRequest, fork_overrides, total_steps
 from gp.records import (
     ENDED,
@@ -153,6 +153,7 @@ class Run:
                 shows.update(self._now(answer.run))
                 if self.has_ended:
                     return
+            raise Unreachable(f"the coordinator stopped sending news of run {self.name} ({self.id}), which is {self.state}")
         except TimeoutError as error:
             raise WaitTimeout(
                 f"run {self.name} ({self.id}) has not ended within {timeout:g} s; it is {self.state}, at step {self.step}"
@@ -276,7 +277,8 @@ class Run:
         """
         self.refresh()
         checkpoint = self._find_checkpoint(step)
-        leg = next((leg for leg in self._message.legs if leg.number == checkpoint.leg), self._message.legs[-1])
+        of_older_coordinator = run_pb2.Leg(resolved=self._message.resolved, target_steps=self.target_steps)
+        leg = next((leg for leg in self._message.legs if leg.number == checkpoint.leg), of_older_coordinator)
         request = ForkRequest(overrides or {}, steps, tokens, reset_optimizer, reset_data)
         return self._client._submit(
             api.SubmitRequest(
