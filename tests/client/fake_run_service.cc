@@ -494,15 +494,18 @@ std::string FakeRunService::RootOf(const std::string& id) const {
 grpc::Status FakeRunService::Lineage(grpc::ServerContext*, const v1::LineageRequest* request,
                                      grpc::ServerWriter<v1::LineageResponse>* writer) {
   if (auto status = Admit(); !status.ok()) return status;
-  MutexLock lock(mutex_);
-  const v1::Run* wanted = Find(request->run());
-  if (wanted == nullptr) return {grpc::StatusCode::NOT_FOUND, "no run"};
-  for (const v1::Run& run : runs_) {
-    if (RootOf(run.run_id()) != RootOf(wanted->run_id())) continue;
-    v1::LineageResponse response;
-    *response.mutable_run() = run;
-    writer->Write(response);
+  std::vector<v1::LineageResponse> relatives;
+  {
+    MutexLock lock(mutex_);
+    const v1::Run* wanted = Find(request->run());
+    if (wanted == nullptr) return {grpc::StatusCode::NOT_FOUND, "no run"};
+    for (const v1::Run& run : runs_) {
+      if (RootOf(run.run_id()) != RootOf(wanted->run_id())) continue;
+      *relatives.emplace_back().mutable_run() = run;
+    }
   }
+  // The header of an answer takes the mutex, too.
+  for (const v1::LineageResponse& relative : relatives) writer->Write(relative);
   return grpc::Status::OK;
 }
 
