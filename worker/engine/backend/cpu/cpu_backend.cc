@@ -23,10 +23,10 @@
 namespace gp::engine {
 namespace {
 
-constexpr int64_t kColumnsGrain = 32;  // columns of a piece of a sum over rows: whole cache lines
+constexpr int64_t kLineFloats = 16;       // arrays are divided among threads at cache lines
 constexpr int64_t kCopyGrain = 64 << 10;  // bytes
-constexpr int64_t kRowsGrain = 4096;      // elements of a piece of rows
-constexpr int64_t kFlatGrain = 4096;      // elements of a piece of a flat loop
+constexpr int64_t kRowsGrain = 8192;      // with fewer elements, rows stay on one thread
+constexpr int64_t kFlatGrain = 4096;      // elements: a thread's smallest piece of a flat loop
 constexpr int64_t kNormBlocksMax = 4096;  // at most this many partial sums of a norm
 constexpr int64_t kNormBlockMin = 16384;
 
@@ -143,11 +143,12 @@ class CpuBackend final : public Backend {
   void AttentionForward(const CachedAttention& args) override {
     const auto heads = std::ssize(args.sequences) * args.heads;
     const int64_t stride = CachedAttention::ScratchFloats(args.cache.capacity, args.head_size);
-    pool_.RunPieces(heads, [&](ThreadPool::Claims& claims) {
-      float* scratch = args.scratch + claims.thread() * stride;
-      while (const auto head = claims.Next()) {
-        const CacheRows& rows = args.sequences[static_cast<size_t>(*head / args.heads)];
-        kernels_.cached_attention(args, rows, *head % args.heads, scratch);
+    pool_.Run([&](int thread) {
+      float* scratch = args.scratch + thread * stride;
+      const int64_t last = heads * (thread + 1) / pool_.threads();
+      for (int64_t i = heads * thread / pool_.threads(); i < last; ++i) {
+        const CacheRows& rows = args.sequences[static_cast<size_t>(i / args.heads)];
+        kernels_.cached_attention(args, rows, i % args.heads, scratch);
       }
     });
   }
@@ -173,11 +174,11 @@ class CpuBackend final : public Backend {
 
   void Backward(const LayerNormBackward& args) override {
     if (args.dgamma != nullptr) {
-      pool_.For(args.channels, kColumnsGrain, [&](int64_t first, int64_t last) {
+      pool_.For(args.channels, kLineFloats, [&](int64_t first, int64_t last) {
         kernels_.layer_norm_backward_parameters(args, first, last);
       });
     }
-    ForRows(args.rows, args.channels, [&](int64_t first, int64_t last) {
+    pool_.For(args.rows, 1, [&](int64_t first, int64_t last) {
       kernels_.layer_norm_backward_input(args, first, last);
     });
   }
@@ -200,13 +201,13 @@ class CpuBackend final : public Backend {
   void Residual(int64_t rows, int64_t channels, Buffer out, Buffer in, Buffer branch,
                 const Dropout& dropout) override {
     const ResidualAddition addition{channels, out, in, branch, dropout};
-    ForRows(rows, channels,
-            [&](int64_t first, int64_t last) { kernels_.residual(addition, first, last); });
+    pool_.For(rows, 1,
+              [&](int64_t first, int64_t last) { kernels_.residual(addition, first, last); });
   }
 
   void ResidualBackward(int64_t rows, int64_t channels, Buffer dbranch, Buffer dout,
                         const Dropout& dropout) override {
-    ForRows(rows, channels, [&](int64_t first, int64_t last) {
+    pool_.For(rows, 1, [&](int64_t first, int64_t last) {
       kernels_.residual_backward(dbranch, dout, channels, dropout, first, last);
     });
   }
@@ -226,7 +227,7 @@ class CpuBackend final : public Backend {
                         const int32_t* tokens, const float* wte, const float* wpe,
                         const Dropout& dropout) override {
     const EmbeddingArgs args{sequences * length, length, channels, tokens, dropout};
-    ForRows(args.rows, channels, [&](int64_t first, int64_t last) {
+    pool_.For(args.rows, 1, [&](int64_t first, int64_t last) {
       kernels_.embedding(args, out, wte, wpe, first, last);
     });
   }
@@ -235,14 +236,14 @@ class CpuBackend final : public Backend {
                          float* dwpe, Buffer dout, const int32_t* tokens,
                          const Dropout& dropout) override {
     const EmbeddingArgs args{sequences * length, length, channels, tokens, dropout};
-    pool_.For(channels, kColumnsGrain, [&](int64_t first, int64_t last) {
+    pool_.For(channels, kLineFloats, [&](int64_t first, int64_t last) {
       kernels_.embedding_backward(args, dwte, dwpe, dout, first, last);
     });
   }
 
   void Forward(const CrossEntropyLoss& args) override {
     const CrossEntropyShape& shape = args.shape;
-    ForRows(shape.rows, shape.columns, [&](int64_t first, int64_t last) {
+    pool_.For(shape.rows, 1, [&](int64_t first, int64_t last) {
       kernels_.cross_entropy(shape, args.lse, args.logits, first, last);
     });
     double sum = 0;
@@ -256,7 +257,7 @@ class CpuBackend final : public Backend {
 
   void Backward(const CrossEntropyGradient& args) override {
     const float scale = args.loss_scale == nullptr ? args.scale : args.scale * *args.loss_scale;
-    ForRows(args.shape.rows, args.shape.columns, [&](int64_t first, int64_t last) {
+    pool_.For(args.shape.rows, 1, [&](int64_t first, int64_t last) {
       kernels_.cross_entropy_backward(args.shape, args.logits, args.lse, args.targets, scale, first,
                                       last);
     });
@@ -284,7 +285,7 @@ class CpuBackend final : public Backend {
   }
 
   void Zero(void* data, int64_t bytes) override {
-    pool_.For(bytes, kCopyGrain, [&](int64_t first, int64_t last) {
+    pool_.For(bytes, kFlatGrain, [&](int64_t first, int64_t last) {
       std::fill_n(static_cast<std::byte*>(data) + first, last - first, std::byte{0});
     });
   }
@@ -308,14 +309,16 @@ class CpuBackend final : public Backend {
   // sums (columns) (+)= the column sums of `in`; does nothing if `sums` is null.
   void SumColumns(Buffer in, int64_t rows, int64_t columns, float* sums, bool accumulate) {
     if (sums == nullptr) return;
-    pool_.For(columns, 2 * kColumnsGrain, [&](int64_t first, int64_t last) {
+    pool_.For(columns, 4 * kLineFloats, [&](int64_t first, int64_t last) {
       kernels_.column_sums(in, rows, columns, sums, accumulate, first, last);
     });
   }
 
+  // If there are few rows, the calling thread computes them alone: waking the other threads would
+  // take longer.
   template <typename Body>
-  void ForRows(int64_t rows, int64_t columns, const Body& body) {
-    pool_.For(rows, std::max(kRowsGrain / columns, int64_t{1}), body);
+  void ForRows(int64_t rows, int64_t channels, const Body& body) {
+    pool_.For(rows, rows * channels < kRowsGrain ? std::max(rows, int64_t{1}) : 1, body);
   }
 
   static double Element(Buffer buffer, int64_t index) {
@@ -329,10 +332,14 @@ class CpuBackend final : public Backend {
 
   template <typename Body>
   void ForHeads(const AttentionShape& shape, const Body& body) {
-    pool_.RunPieces(shape.sequences * shape.heads, [&](ThreadPool::Claims& claims) {
+    const int64_t heads = shape.sequences * shape.heads;
+    pool_.Run([&](int thread) {
       auto* scratch = reinterpret_cast<float*>(static_cast<std::byte*>(workspace_.data()) +
-                                               claims.thread() * thread_bytes_);
-      while (const auto head = claims.Next()) body(*head, scratch);
+                                               thread * thread_bytes_);
+      const int64_t last = heads * (thread + 1) / pool_.threads();
+      for (int64_t head = heads * thread / pool_.threads(); head < last; ++head) {
+        body(head, scratch);
+      }
     });
   }
 

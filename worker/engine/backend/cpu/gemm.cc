@@ -10,12 +10,16 @@
 namespace gp::engine {
 namespace {
 
-// Computes the pieces of a product that one thread claims. Their rows are rows of the streaming
-// operand, which is read in order; their columns belong to the packed operand.
-class PieceWork {
+// Rows that are not contiguous in k are read again for each panel. With at most this many columns
+// that costs less than packing the rows.
+constexpr int64_t kInPlaceColumnsMax = 1024;
+
+// The part of a product that one thread computes. Its rows are rows of the streaming operand, which
+// is read in order; its columns belong to the packed operand.
+class Piece {
  public:
-  PieceWork(const KernelSet& kernels, const GemmArgs& args, const GemmBlocking& blocking,
-            std::byte* workspace)
+  Piece(const KernelSet& kernels, const GemmArgs& args, const GemmBlocking& blocking,
+        std::byte* workspace)
       : kernels_(kernels),
         args_(args),
         output_(args.output),
@@ -24,7 +28,7 @@ class PieceWork {
         packed_(flipped_ ? args.a : args.b),
         bf16_(args.a.data.type == DataType::kBfloat16),
         sums_in_y_(!flipped_ && args.output.y.type == DataType::kFloat32),
-        packs_rows_(blocking.packs_rows),
+        packs_rows_(!ReadsRowsInPlace()),
         panel_(int64_t{kernels.width} * kernels.tile_vectors),
         blocking_(blocking),
         packed_columns_(workspace),
@@ -42,13 +46,22 @@ class PieceWork {
   }
 
  private:
-  bool InPairs() const { return bf16_ && kernels_.bf16_tiles; }
-  // 32-bit units of `k` elements.
-  int64_t Units(int64_t k) const {
-    if (!bf16_) return k;
-    return InPairs() ? DivideUp(k, 2) : 2 * DivideUp(k, 2);
+  // Whether the tile kernels read the streaming operand in place instead of a packed copy. Its
+  // 32-bit units must be in the order that the kernels expect, and reading must not cost more than
+  // packing.
+  bool ReadsRowsInPlace() const {
+    if (!streaming_.k_contiguous) return !bf16_ && ColumnCount() <= kInPlaceColumnsMax;
+    if (!bf16_) return true;
+    return kernels_.bf16_tiles && args_.k % 2 == 0 && streaming_.ld % 2 == 0;
   }
-  int64_t BlockUnits() const { return Units(k_.size()); }
+
+  int64_t ColumnCount() const { return flipped_ ? args_.m : args_.n; }
+  bool InPairs() const { return bf16_ && kernels_.bf16_tiles; }
+  // 32-bit units of the current block of k.
+  int64_t BlockUnits() const {
+    if (!bf16_) return k_.size();
+    return InPairs() ? DivideUp(k_.size(), 2) : 2 * DivideUp(k_.size(), 2);
+  }
 
   void ComputeBlock(Range rows, Range columns) {
     rows_ = rows;
@@ -56,24 +69,12 @@ class PieceWork {
     const int64_t block = InPairs() ? 2 * blocking_.depth : blocking_.depth;
     for (int64_t k = 0; k < args_.k; k += block) {
       k_ = {k, std::min(k + block, args_.k)};
-      PackColumns();
+      kernels_.pack(
+          {packed_, columns.first, columns.size(), k, k_.size(), panel_, packed_columns_});
       for (int64_t row = rows.first; row < rows.last; row += blocking_.rows) {
         ComputeRows({row, std::min(row + blocking_.rows, rows.last)});
       }
     }
-  }
-
-  // Packs the block's columns, unless they are packed since an earlier piece: where there is room
-  // for all of k, the blocks of k lie one after another.
-  void PackColumns() {
-    const int64_t columns = DivideUp(columns_.size(), panel_) * panel_;
-    const bool keeps = Units(args_.k) * columns <= kPackedColumnsFloats;
-    if (in_columns_ != columns_ || (k_.first == 0 && !keeps)) packed_k_ = 0;
-    in_columns_ = columns_;
-    panels_ = packed_columns_ + (keeps ? Units(k_.first) * columns * 4 : 0);
-    if (k_.last <= packed_k_) return;
-    packed_k_ = k_.last;
-    kernels_.pack({packed_, columns_.first, columns_.size(), k_.first, k_.size(), panel_, panels_});
   }
 
   void ComputeRows(Range rows) {
@@ -83,7 +84,7 @@ class PieceWork {
     }
     const int64_t panel_bytes = BlockUnits() * panel_ * 4;
     for (int64_t column = columns_.first; column < columns_.last; column += panel_) {
-      const std::byte* panel = panels_ + (column - columns_.first) / panel_ * panel_bytes;
+      const std::byte* panel = packed_columns_ + (column - columns_.first) / panel_ * panel_bytes;
       const int64_t columns = std::min(panel_, columns_.last - column);
       for (int64_t row = rows.first; row < rows.last; row += kernels_.tile_rows) {
         const int64_t count = std::min<int64_t>(kernels_.tile_rows, rows.last - row);
@@ -203,11 +204,7 @@ class PieceWork {
   Range rows_;
   Range columns_;
   Range k_;
-  // packed_columns_ holds these columns, from 0 to packed_k_ of k if it keeps all of k.
-  Range in_columns_;
-  int64_t packed_k_ = 0;
-  std::byte* panels_ = nullptr;  // of the current block
-  int64_t packed_row_ = 0;       // the tile's first row within the packed rows
+  int64_t packed_row_ = 0;  // the tile's first row within the packed rows
 };
 
 }  // namespace
@@ -228,20 +225,15 @@ void Gemm::Run(const GemmArgs& args) {
   }
   const int64_t panel = int64_t{kernels_.width} * kernels_.tile_vectors;
   const int64_t tile_rows = kernels_.tile_rows;
-  const GemmBlocking blocking = BlockingFor(args, choice, kernels_);
+  const GemmBlocking blocking = BlockingFor(args, choice, panel);
   const int64_t rows = blocking.flipped ? args.n : args.m;
   const int64_t columns = blocking.flipped ? args.m : args.n;
-  const int64_t row_units = DivideUp(rows, tile_rows);
-  const int64_t column_units = DivideUp(columns, panel);
-  const GemmGrid pieces = PiecesOf(args, blocking, row_units, column_units, panel);
-  const PieceOrder order(pieces, GridFor(args, choice, row_units, column_units, pool_.threads()));
-  pool_.RunPieces(pieces.rows * pieces.columns, [&](ThreadPool::Claims& claims) {
-    PieceWork work(kernels_, args, blocking, workspace_ + claims.thread() * stride_bytes_);
-    while (const auto piece = claims.Next()) {
-      const PieceOrder::Place place = order.Of(*piece);
-      work.Compute(Cut(rows, tile_rows, place.row, pieces.rows),
-                   Cut(columns, panel, place.column, pieces.columns));
-    }
+  const GemmGrid grid =
+      GridFor(args, choice, DivideUp(rows, tile_rows), DivideUp(columns, panel), pool_.threads());
+  pool_.Run([&](int thread) {
+    Piece piece(kernels_, args, blocking, workspace_ + thread * stride_bytes_);
+    piece.Compute(Cut(rows, tile_rows, thread / grid.columns, grid.rows),
+                  Cut(columns, panel, thread % grid.columns, grid.columns));
   });
 }
 

@@ -1,8 +1,8 @@
 // Gemm: the matrix product of the CPU backend, after Goto & van de Geijn 2008
 // (doi:10.1145/1356052.1356053): one operand is packed into panels that stay in cache while rows of
-// the other one stream past them. Threads claim pieces of rows and columns of the output, never of
-// k, and every element is one sum over ascending k, so its bits depend neither on threads nor on
-// the other rows nor on the KernelChoices. Owned by a CPU backend; one thread calls.
+// the other one stream past them. Threads share out rows and columns of the output, never k, and
+// every element is one sum over ascending k, so its bits depend neither on threads nor on the other
+// rows nor on the KernelChoices. Owned by a CPU backend; one thread calls.
 #pragma once
 
 #include <cstddef>

@@ -1,10 +1,9 @@
-// GemmBlocking: how one matrix product is cut: into pieces of rows and columns that threads claim,
-// and within those into blocks that fit the workspace and the caches. It depends only on the
-// product's sizes and types and a GemmChoice; the number of threads decides only in which order
-// the pieces are numbered. Used by gemm.cc. Values and pure functions; thread-safe.
+// GemmBlocking: how one matrix product is cut: into ranges of rows and columns for threads, and
+// within those into blocks that fit the workspace and the caches. It depends only on the product's
+// sizes and types, a GemmChoice and the number of threads. Used by gemm.cc. Values and pure
+// functions; thread-safe.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "worker/engine/backend/cpu/gemm.h"
@@ -25,8 +24,6 @@ struct Range {
   int64_t first = 0;
   int64_t last = 0;
   int64_t size() const { return last - first; }
-
-  bool operator==(const Range&) const = default;
 };
 
 inline int64_t DivideUp(int64_t value, int64_t by) { return (value + by - 1) / by; }
@@ -37,46 +34,22 @@ Range Cut(int64_t total, int64_t unit, int64_t index, int64_t count);
 // A GemmChoice with every default replaced. Rows belong to the operand that streams, columns to the
 // one that is packed. Sizes of k are in 32-bit units.
 struct GemmBlocking {
-  bool flipped = false;  // the first operand is packed, the rows of the second stream
-  // The tile kernels read a packed copy of the rows, because reading them in place would cost more,
-  // or because their 32-bit units are not in the order that the kernels expect.
-  bool packs_rows = false;
+  bool flipped = false;   // the first operand is packed, the rows of the second stream
   int64_t depth = 0;      // units of k between two stores of a tile
   int64_t columns = 0;    // columns packed at a time
   int64_t rows = 0;       // rows packed at a time
   int64_t sums_rows = 0;  // rows whose unfinished sums fit into the scratch
 };
-GemmBlocking BlockingFor(const GemmArgs& args, const GemmChoice& choice, const KernelSet& kernels);
+// `panel`: columns of a tile.
+GemmBlocking BlockingFor(const GemmArgs& args, const GemmChoice& choice, int64_t panel);
 
-// A grid of row ranges and column ranges.
+// The grid of row ranges and column ranges that threads compute.
 struct GemmGrid {
   int64_t rows = 1;
   int64_t columns = 1;
 };
-// The pieces that threads claim. `row_units` and `column_units`: tiles along each side.
-GemmGrid PiecesOf(const GemmArgs& args, const GemmBlocking& blocking, int64_t row_units,
-                  int64_t column_units, int64_t panel);
-// The grid in which each thread has one cell of its own.
+// `row_units` and `column_units`: tiles along each side.
 GemmGrid GridFor(const GemmArgs& args, const GemmChoice& choice, int64_t row_units,
                  int64_t column_units, int threads);
-
-// Numbers the pieces so that each thread's range of them is about its cell of the threads' grid,
-// and so that pieces with the same columns follow one another: a thread packs columns once for all
-// of them.
-class PieceOrder {
- public:
-  PieceOrder(const GemmGrid& pieces, const GemmGrid& threads)
-      : pieces_(pieces), groups_(std::min(threads.rows, pieces.rows)) {}
-
-  struct Place {
-    int64_t row = 0;
-    int64_t column = 0;
-  };
-  Place Of(int64_t piece) const;
-
- private:
-  const GemmGrid pieces_;
-  const int64_t groups_;  // of row ranges
-};
 
 }  // namespace gp::engine

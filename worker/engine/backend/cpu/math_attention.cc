@@ -1,6 +1,5 @@
 #include "worker/engine/backend/cpu/math_attention.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace gp::engine {
@@ -59,11 +58,6 @@ int64_t ScoreRows(const AttentionShape& shape) {
   return shape.sequences * shape.heads * shape.length;
 }
 
-// Rows that a thread takes at a time.
-int64_t RowsOfPiece(const AttentionShape& shape) {
-  return std::max(int64_t{4096} / shape.length, int64_t{1});
-}
-
 }  // namespace
 
 void MathAttention::Forward(const StoredAttention& args, Buffer out) {
@@ -74,7 +68,7 @@ void MathAttention::Forward(const StoredAttention& args, Buffer out) {
     gemm_.Run(Product(t, t, d, head.Part(args.qkv, 0, 3).Rows(), head.Part(args.qkv, 1, 3).Rows(),
                       head.Scores(args.probabilities)));
   });
-  pool_.For(ScoreRows(s), RowsOfPiece(s), [&](int64_t first, int64_t last) {
+  pool_.For(ScoreRows(s), 1, [&](int64_t first, int64_t last) {
     kernels_.causal_softmax(args.probabilities, t, ScoreScale(s), first, last);
   });
   const bool drops = args.dropout.probability > 0;
@@ -99,7 +93,7 @@ void MathAttention::Backward(const StoredAttention& args, Buffer dqkv, Buffer do
     gemm_.Run(
         Product(t, t, d, g.Rows(), head.Part(args.qkv, 2, 3).Rows(), head.Scores(args.scratch)));
   });
-  pool_.For(ScoreRows(s), RowsOfPiece(s), [&](int64_t first, int64_t last) {
+  pool_.For(ScoreRows(s), 1, [&](int64_t first, int64_t last) {
     kernels_.causal_softmax_backward(args.scratch, args.probabilities, t, ScoreScale(s),
                                      args.dropout, first, last);
   });
@@ -114,7 +108,7 @@ void MathAttention::Backward(const StoredAttention& args, Buffer dqkv, Buffer do
 
 // scratch = dropout(probabilities).
 void MathAttention::Drop(const StoredAttention& args) {
-  pool_.For(ScoreRows(args.shape), RowsOfPiece(args.shape), [&](int64_t first, int64_t last) {
+  pool_.For(ScoreRows(args.shape), 1, [&](int64_t first, int64_t last) {
     kernels_.drop_probabilities(args.scratch, args.probabilities, args.shape.length, args.dropout,
                                 first, last);
   });

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "plan/arena_plan.h"
-#include "worker/engine/backend/cpu/gemm_blocking.h"
 
 namespace gp::engine {
 namespace {
@@ -11,17 +10,15 @@ namespace {
 // With more rows, packing B costs less than reading it again for every few rows.
 constexpr int64_t kRowsMax = 16;
 constexpr int kWidthMax = 16;
-// Elements of B in a piece: some microseconds.
-constexpr int64_t kPieceElements = 24 << 10;
 
 int64_t PackedBytes(const GemmArgs& args) {
   const int64_t rows = (args.m + kTileRowsMax - 1) / kTileRowsMax * kTileRowsMax;
   return rows * (args.k + 1) * 4 + 64;  // 64: the last vector may reach past the end
 }
 
-class SkinnyWork {
+class SkinnyPiece {
  public:
-  SkinnyWork(const KernelSet& kernels, const GemmArgs& args, std::byte* workspace)
+  SkinnyPiece(const KernelSet& kernels, const GemmArgs& args, std::byte* workspace)
       : kernels_(kernels), args_(args), packed_a_(workspace) {
     kernels_.pack({args_.a, 0, args_.m, 0, args_.k, kernels_.tile_rows, packed_a_});
   }
@@ -65,12 +62,12 @@ bool IsSkinny(const GemmArgs& args) {
 
 void RunSkinnyGemm(const KernelSet& kernels, ThreadPool& pool, std::byte* workspace,
                    int64_t stride_bytes, const GemmArgs& args) {
-  const int64_t size =
-      DivideUp(std::max(kPieceElements / args.k, int64_t{1}), kernels.width) * kernels.width;
-  pool.RunPieces(DivideUp(args.n, size), [&](ThreadPool::Claims& claims) {
-    const SkinnyWork work(kernels, args, workspace + claims.thread() * stride_bytes);
-    while (const auto piece = claims.Next()) {
-      work.Compute(*piece * size, std::min((*piece + 1) * size, args.n));
+  const int64_t groups = (args.n + kernels.width - 1) / kernels.width;
+  pool.Run([&](int thread) {
+    const int64_t first = groups * thread / pool.threads() * kernels.width;
+    const int64_t last = std::min(groups * (thread + 1) / pool.threads() * kernels.width, args.n);
+    if (first < last) {
+      SkinnyPiece(kernels, args, workspace + thread * stride_bytes).Compute(first, last);
     }
   });
 }
