@@ -143,7 +143,8 @@ TEST_F(PlotTest, RefusesMoreCurvesThanCanBeToldApart) {
     words.push_back("aaaaaaaa" + std::to_string(10 + i));
     AddRun("run-" + std::to_string(i), words.back());
   }
-  EXPECT_THAT(Run(words).err, HasSubstr("17 runs; expected at most 16, because more curves look alike"));
+  EXPECT_THAT(Run(words).err,
+              HasSubstr("17 runs; expected at most 16, because more curves look alike"));
   words.pop_back();
   words.insert(words.end(), {"--y", "loss+val_loss+lr"});
   EXPECT_THAT(Run(words).err, HasSubstr("3 fields in one panel; expected at most 2 for 16 runs"));
