@@ -265,8 +265,8 @@ def check_input_elsewhere(service):
 def check_ascii(service):
     with Terminal(80, 24, {**service.environment, "LC_ALL": "C"}) as terminal:
         terminal.run("gpctl watch gpt2-fineweb")
-        screen = terminal.wait_for(is_whole(80))
-        assert screen.isascii() and "validation 3.209" in screen, screen
+        screen = terminal.wait_for(lambda screen: is_whole(80)(screen) and "validation 3.209" in screen)
+        assert screen.isascii(), screen
         leave(terminal)
 
 
