@@ -670,7 +670,8 @@ std::vector<RunField> TroubleFields() {
        GP_SLOT(stability.consecutive_skips_max)},
       {{.path = "retries.max",
         .doc = "How many failures in a row, without a new checkpoint in between, are retried. One "
-               "more ends the run as failed.",
+               "more ends the run as failed. A run also ends when its trainers end by themselves "
+               "three times in a row without a new step, or in the same step on two nodes.",
         .min = 0,
         .max = 1e6},
        GP_SLOT(retries.max)},

@@ -7,6 +7,7 @@
 #include "base/backoff.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/machine/progress.h"
 #include "formats/checkpoint_directory.h"
 #include "formats/recorded_precision.h"
 #include "plan/batch_ramp.h"
@@ -280,6 +281,7 @@ StatusOr<SavedCheckpoint> Checkpoints::SaveNow(const CheckpointState& state) {
 
 Status Checkpoints::Start(const CheckpointState& state) {
   const MonotonicTime begin = clock_.Now();
+  const progress::Awaiting waiting(progress::Wait::kStorage);
   const Status started = writer_.Start(state);
   held_up_ = clock_.Now() - begin;
   return started;
@@ -287,6 +289,7 @@ Status Checkpoints::Start(const CheckpointState& state) {
 
 StatusOr<SavedCheckpoint> Checkpoints::Await(std::chrono::nanoseconds timeout) {
   const MonotonicTime begin = clock_.Now();
+  const progress::Awaiting waiting(progress::Wait::kStorage);
   auto result = writer_.Wait(timeout);
   held_up_ += clock_.Now() - begin;
   return result;
@@ -294,6 +297,7 @@ StatusOr<SavedCheckpoint> Checkpoints::Await(std::chrono::nanoseconds timeout) {
 
 void Checkpoints::BeforeOverwrite(int64_t first, int64_t last) {
   const MonotonicTime begin = clock_.Now();
+  const progress::Awaiting waiting(progress::Wait::kStorage);
   writer_.BeforeOverwrite(first, last);
   held_up_ += clock_.Now() - begin;
 }
@@ -327,6 +331,7 @@ CheckpointState Checkpoints::StateOf(TrainingStep& training_step, const RunBudge
 }
 
 void Checkpoints::Poll() {
+  const progress::Awaiting waiting(progress::Wait::kStorage);
   if (const auto result = writer_.Take()) Conclude(*result);
 }
 

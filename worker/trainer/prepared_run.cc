@@ -6,6 +6,7 @@
 #include "base/config_problem.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/machine/progress.h"
 #include "formats/checkpoint_directory.h"
 #include "runspec/batch_plan.h"
 #include "runspec/initial_model.h"
@@ -117,6 +118,7 @@ void NoteMissingTiles(const EngineChoice& engine, PreparedRun& run) {
 }
 
 void CutData(bool begun, PreparedRun& run) {
+  const progress::Awaiting waiting(progress::Wait::kData);
   run.plan = ValueOrThrow(ExitCause::kConfig, runspec::PlanBatch(run.spec));
   run.batches = std::make_unique<BatchSource>(UsableOrThrow(
       BatchSource::Make(*run.dataset.train, run.spec, run.plan, run.dataset.entry_files, run.start),
@@ -169,6 +171,7 @@ std::vector<PreparedTask> PrepareTasks(const runspec::RunSpec& spec, const Token
 }  // namespace
 
 PreparedRun PrepareRun(runspec::RunSpec spec, const TrainingPlace& place) {
+  const progress::Awaiting waiting(progress::Wait::kData);
   PreparedRun run;
   run.spec = std::move(spec);
   if (place.resume) UseTokenizerOf(place.resume->directory, run.spec);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/failpoint.h"
 #include "plan/batch_ramp.h"
 #include "plan/lr_schedule.h"
 #include "worker/engine/step/training_error.h"
@@ -79,6 +80,7 @@ TrainingStep::TrainingStep(const runspec::RunSpec& spec, const runspec::BatchPla
 
 StepResult TrainingStep::Run(const std::stop_token& stop) {
   timer_.Begin();
+  progress::InPhase phase(progress::Phase::kForward);
   StepResult result;
   scalars_.Begin(loss_scale_ ? loss_scale_->value() : 1);
   UploadRequest();
@@ -87,8 +89,10 @@ StepResult TrainingStep::Run(const std::stop_token& stop) {
   // that computes it.
   GradientReduction reduction(communicator_, model_.backend(), shard_sum_, trained_, clock_);
   for (int shard = owned_.first; shard < owned_.first + owned_.count; ++shard) {
-    AccumulateShard(shard, reduction, stop);
+    AccumulateShard(shard, reduction, phase, stop);
   }
+  phase.Next(progress::Phase::kAllReduce);
+  Failpoint("step.all_reduce");
 
   // Sums the gradients of all shards along the fixed tree. GPUs sum the losses in the same queue;
   // the losses of other ranks' shards are zero here.
@@ -104,6 +108,8 @@ StepResult TrainingStep::Run(const std::stop_token& stop) {
   timer_.Lap(&contract::StepPhases::optimizer);
   const std::span<const double> losses = ShareLosses();
   timer_.Lap(&contract::StepPhases::allreduce_exposed);
+  phase.Next(progress::Phase::kOptimizer);
+  Failpoint("step.optimizer");
   scalars_.ComputeGradientFactor(losses, spec_.optimizer.grad_clip);
   scalars_.BeginDownload();
   timer_.Lap(&contract::StepPhases::optimizer);
@@ -154,7 +160,7 @@ std::optional<AllReduceCost> TrainingStep::CostOf(const GradientReduction& reduc
 // Computes the gradient of one shard: the sum over its micro-batches, weighted by the tokens of the
 // whole step.
 void TrainingStep::AccumulateShard(int shard, GradientReduction& reduction,
-                                   const std::stop_token& stop) {
+                                   progress::InPhase& phase, const std::stop_token& stop) {
   const std::span<float> gradients = shard_sum_.Next();
   const float scale = 1.0f / static_cast<float>(runspec::TokensAt(plan_, step_));
   const int64_t accumulation = runspec::AccumulationAt(plan_, step_);
@@ -163,6 +169,8 @@ void TrainingStep::AccumulateShard(int shard, GradientReduction& reduction,
       shard_sum_.TakePartials();
       throw TrainingStopped{};
     }
+    phase.Next(progress::Phase::kForward);
+    Failpoint("step.forward");
     fill_(step_, shard, micro_batch, tokens_, targets_);
     timer_.Lap(&contract::StepPhases::data_wait);
     const TokenBatch batch{tokens_, targets_, spec_.batch.micro_batch, spec_.batch.sequence};
@@ -174,6 +182,8 @@ void TrainingStep::AccumulateShard(int shard, GradientReduction& reduction,
     model_.ExpectBackward(scale, gradients, /*accumulate=*/micro_batch > 0);
     model_.ForwardInto(batch, dropout, scalars_.loss(LossOf(shard)));
     timer_.Lap(&contract::StepPhases::forward);
+    phase.Next(progress::Phase::kBackward);
+    Failpoint("step.backward");
     const bool is_last =
         shard + 1 == owned_.first + owned_.count && micro_batch + 1 == accumulation;
     model_.Backward(scale, gradients, /*accumulate=*/micro_batch > 0,
