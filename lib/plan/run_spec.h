@@ -38,7 +38,7 @@ enum class DocumentSplit { kFile, kBlankLine, kLine };
 // something else are refused. The other values read the files as that format, whatever they look
 // like.
 enum class DataFormat { kAuto, kText, kJsonLines, kUint16 };
-enum class ScheduleKind { kCosine, kLinear, kConstant, kWsd };
+enum class ScheduleKind { kCosine, kLinear, kConstant, kWsd, kPower };
 enum class WarmupForm { kNanoGpt, kBuildNanoGpt };  // (it+1)/(warmup+1) | (it+1)/warmup
 enum class InitKind {
   kNormal,
@@ -98,6 +98,8 @@ struct OptimizerSpec {
   double grad_clip = 1.0;  // 0: off
   double muon_lr = 0.02;   // for the blocks' matrices under kMuon; the others use lr
   double muon_momentum = 0.95;
+  bool muon_row_scaling = false;     // NorMuon's
+  bool muon_cautious_decay = false;  // of the blocks' matrices
 
   bool operator==(const OptimizerSpec&) const = default;
 };
@@ -108,6 +110,7 @@ struct ScheduleSpec {
   int64_t warmup_tokens = 0;  // instead of warmup_steps
   WarmupForm warmup_form = WarmupForm::kNanoGpt;
   double min_lr_ratio = 0.1;  // as a fraction of optimizer.lr
+  double power = 1;           // the exponent of kPower
   int64_t decay_steps = 0;    // 0: budget.steps
   int64_t decay_tokens = 0;   // instead of decay_steps
 

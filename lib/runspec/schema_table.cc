@@ -371,6 +371,17 @@ std::vector<RunField> OptimizerFields() {
         .min = 0,
         .max = 0.999999},
        GP_SLOT(optimizer.muon_momentum)},
+      {{.path = "optimizer.muon_row_scaling",
+        .doc =
+            "Muon's update is divided, row by row, by the running root mean square of that row's "
+            "updates (NorMuon, Li et al. 2025, arXiv:2510.05491; the decay is optimizer.beta2), "
+            "and keeps its norm. On CPUs."},
+       GP_SLOT(optimizer.muon_row_scaling)},
+      {{.path = "optimizer.muon_cautious_decay",
+        .doc =
+            "Muon's matrices decay only where the update moves a weight towards 0, too (cautious "
+            "weight decay, Chen et al. 2025, arXiv:2510.12402). On CPUs."},
+       GP_SLOT(optimizer.muon_cautious_decay)},
   };
 }
 
@@ -378,7 +389,7 @@ std::vector<RunField> ScheduleFields() {
   return {
       {{.path = "schedule.kind",
         .doc = "How the learning rate goes from optimizer.lr to its minimum after warm-up.",
-        .choices = {"cosine", "linear", "constant", "wsd"}},
+        .choices = {"cosine", "linear", "constant", "wsd", "power"}},
        GP_SLOT(schedule.kind)},
       {{.path = "schedule.warmup_steps",
         .doc =
@@ -408,6 +419,14 @@ std::vector<RunField> ScheduleFields() {
         .max = 1,
         .also = {"min_lr", "final_lr_ratio"}},
        GP_SLOT(schedule.min_lr_ratio)},
+      {{.path = "schedule.power",
+        .doc =
+            "Of schedule.kind: power: the rate falls to the minimum like the share of steps that "
+            "is left to this power; 1 is linear, below 1 it stays high for longer.",
+        .min = 0,
+        .max = 10,
+        .min_excluded = true},
+       GP_SLOT(schedule.power)},
       {{.path = "schedule.decay_steps",
         .doc = "The step at which the minimum is reached; 0 means the last one.",
         .unit = "steps",

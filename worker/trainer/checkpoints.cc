@@ -90,6 +90,20 @@ void CheckOptimizer(const TrainingRecord& record, const std::string& directory,
                   directory, *record.optimizer, OptimizerText(kind), *record.optimizer));
 }
 
+// An optimizer goes on with the arithmetic with which it began.
+void ContinueNumerics(const TrainingRecord& record, const std::string& directory,
+                      Optimizer& optimizer) {
+  const std::string refusal = optimizer.ContinueWith(record.optimizer_numerics.value_or(1));
+  if (refusal.empty()) return;
+  throw TrainingError(
+      ExitCause::kConfig,
+      fmt::format("the run cannot continue from the checkpoint {}: {}", directory, refusal));
+}
+
+void RecordNumerics(const Optimizer& optimizer, TrainingRecord& record) {
+  if (optimizer.numerics() != 1) record.optimizer_numerics = optimizer.numerics();
+}
+
 void RecordBudget(const RunBudget& budget, TrainingRecord& record) {
   if (budget.timed().steps > 0) {
     record.step_budget = budget.timed().steps;
@@ -183,6 +197,7 @@ void ThrowIfUnreadable(const Status& status, const std::string& directory) {
 Status ReadOptimizedState(const std::string& directory, const formats::CheckpointManifest& manifest,
                           PreparedRun& run, TrainingStep& training_step) {
   Optimizer& optimizer = training_step.optimizer();
+  ContinueNumerics(manifest.record, directory, optimizer);
   // Each rank reads all moments and takes its part.
   HostMoments all;
   std::span<float> first = optimizer.first_moment();
@@ -310,6 +325,7 @@ CheckpointState Checkpoints::StateOf(TrainingStep& training_step, const RunBudge
   state.validation_loss = validation_loss;
   state.record.optimizer = OptimizerText(run_.spec.optimizer.kind);
   state.record.updates = training_step.optimizer().updates();
+  RecordNumerics(training_step.optimizer(), state.record);
   RecordBeginning(run_, state.record);
   AddTo(state.record, run_.engine);
   if (run_.on_device()) state.record.device = run_.device_name;

@@ -8,6 +8,20 @@ void Backend::Pack(const WeightRows& args) {
        args.count * row_bytes);
 }
 
+void Backend::Multiply(const SymmetricProduct& args) {
+  const Buffer a = Fp32(args.a);
+  const Buffer b = Fp32(args.b);
+  if (args.transposed) {
+    BackwardWeight({.shape = {args.depth, args.size, args.size}, .dw = args.c, .dy = a, .x = b});
+  } else {
+    Forward({.shape = {args.size, args.depth, args.size}, .y = Fp32(args.c), .x = a, .w = b});
+  }
+}
+
+void Backend::ForEach(int64_t count, const LaneWork& work) {
+  for (int64_t index = 0; index < count; ++index) work(*this, 0, index);
+}
+
 double Backend::CrossEntropyForward(const CrossEntropyShape& shape, float* lse, Buffer logits,
                                     const int32_t* targets) {
   Zero(scalar(), sizeof(double));

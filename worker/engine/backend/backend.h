@@ -119,6 +119,18 @@ struct LinearBackwardWeight {
   bool accumulate = false;
 };
 
+// c (size, size) = a b^T with a and b (size, depth), or if `transposed` a^T b with a and b (depth,
+// size); fp32. c must be symmetric in exact arithmetic: a backend may compute one half of it and
+// mirror it. c overlaps neither a nor b.
+struct SymmetricProduct {
+  int64_t size = 0;
+  int64_t depth = 0;
+  float* c = nullptr;
+  float* a = nullptr;
+  float* b = nullptr;
+  bool transposed = false;
+};
+
 // out = (in - mean) * rstd * gamma + beta for each row of `in` (rows, channels); eps = 1e-5. `in`
 // has the residual stream's type, `out` the compute type.
 struct LayerNorm {
@@ -353,6 +365,16 @@ class Backend {
   virtual void Pack(const WeightRows& args);
   virtual void BackwardInput(const LinearBackwardInput& args) = 0;
   virtual void BackwardWeight(const LinearBackwardWeight& args) = 0;
+  virtual void Multiply(const SymmetricProduct& args);
+
+  // Calls work(lane, number, index) for every index in [0, count). A CPU has a lane for each of its
+  // threads: a backend of one thread whose operations take this backend's memory and give the same
+  // bits. Its calls run side by side and take indices in ascending order, so `work` must not throw,
+  // and two calls may share memory only if `number`, in [0, lanes()), is equal. Elsewhere the calls
+  // run one after another, with this backend as the only lane.
+  using LaneWork = std::function<void(Backend& lane, int number, int64_t index)>;
+  virtual void ForEach(int64_t count, const LaneWork& work);
+  virtual int lanes() const { return 1; }
 
   // out (B*T, C) and lse (B, H, T), the log of each softmax denominator. Dropout acts on the
   // probabilities.

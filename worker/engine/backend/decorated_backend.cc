@@ -34,6 +34,14 @@ void DecoratedBackend::BackwardWeight(const LinearBackwardWeight& args) {
   Do(Sizes("linear dW", args.shape), [=, this] { inner_->BackwardWeight(args); });
 }
 
+void DecoratedBackend::Multiply(const SymmetricProduct& args) {
+  Do("symmetric product", [=, this] { inner_->Multiply(args); });
+}
+
+void DecoratedBackend::ForEach(int64_t count, const LaneWork& work) {
+  Do("work in lanes", [=, this] { inner_->ForEach(count, work); });
+}
+
 void DecoratedBackend::AttentionForward(const AttentionShape& shape, Buffer out, float* lse,
                                         Buffer qkv, const Dropout& dropout) {
   Do("attention forward", [=, this] { inner_->AttentionForward(shape, out, lse, qkv, dropout); });

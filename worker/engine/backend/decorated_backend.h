@@ -17,6 +17,7 @@ class DecoratedBackend : public Backend {
   ~DecoratedBackend() override;
 
   int threads() const override { return inner_->threads(); }
+  int lanes() const override { return inner_->lanes(); }
   void* queue() override { return inner_->queue(); }
   void Mark(int slot) override { inner_->Mark(slot); }
   double MillisecondsBetween(int first, int second) override {
@@ -28,6 +29,8 @@ class DecoratedBackend : public Backend {
   void Pack(const WeightRows& args) override;
   void BackwardInput(const LinearBackwardInput& args) override;
   void BackwardWeight(const LinearBackwardWeight& args) override;
+  void Multiply(const SymmetricProduct& args) override;
+  void ForEach(int64_t count, const LaneWork& work) override;
   void AttentionForward(const AttentionShape& shape, Buffer out, float* lse, Buffer qkv,
                         const Dropout& dropout) override;
   void AttentionForward(const CachedAttention& args) override;

@@ -35,6 +35,16 @@ std::optional<OptimizerSlice> SliceOf(const runspec::RunSpec& spec, const Langua
                                   communicator.size());
 }
 
+// On GPUs every rank updates everything: the host cannot send device memory.
+OptimizerGroup GroupOf(Communicator& communicator) {
+  if (communicator.size() == 1 || communicator.device() != nullptr) return {};
+  return {.rank = communicator.rank(),
+          .ranks = communicator.size(),
+          .broadcast = [&communicator](std::span<float> values, int root) {
+            communicator.Broadcast(std::as_writable_bytes(values), root);
+          }};
+}
+
 // AllReduceMax may drop NaN but keeps infinity, so NaN is sent as infinity.
 double FiniteOrInfinite(double loss) {
   return std::isfinite(loss) ? loss : std::numeric_limits<double>::infinity();
@@ -65,7 +75,8 @@ TrainingStep::TrainingStep(const runspec::RunSpec& spec, const runspec::BatchPla
                                 .fused = spec.engine.fused_optimizer,
                                 .stochastic_rounding = spec.engine.stochastic_rounding,
                                 .seed = spec.seed,
-                                .slice = SliceOf(spec, model, communicator)})),
+                                .slice = SliceOf(spec, model, communicator),
+                                .group = GroupOf(communicator)})),
       tokens_(AllocateIds(model, spec.batch)),
       targets_(AllocateIds(model, spec.batch)),
       scalars_(model.backend(),
