@@ -33,8 +33,8 @@ struct Matrix {
 // Work memory for matrices of up to so many elements, whose shorter side is at most so long.
 struct OrthogonalScratch {
   static constexpr int kSquares = 5;
-  float* product = nullptr;               // as large as the matrix
-  float* squares[kSquares] = {};          // each (side, side)
+  float* product = nullptr;       // as large as the matrix
+  float* squares[kSquares] = {};  // each (side, side)
 };
 
 void NewtonSchulz(Backend& backend, const Matrix& x, const OrthogonalScratch& scratch);
