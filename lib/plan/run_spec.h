@@ -22,8 +22,8 @@ namespace gp::runspec {
 enum class Precision { kFp32, kBf16, kTf32, kFp16, kFp8, kAuto };
 enum class EngineKind { kReference, kEager, kFused };
 // kFlash never stores the (T, T) scores, and on a GPU uses the fastest kernels that work there.
-// kMath stores them. kCudnn is cuDNN's flash attention and nothing else.
-enum class Attention { kFlash, kMath, kCudnn };
+// kMath stores them. kCudnn is cuDNN's flash attention and nothing else, kOwn gp's own.
+enum class Attention { kFlash, kMath, kCudnn, kOwn };
 enum class Recompute { kNone, kGelu, kBlock };  // what backward computes again instead of keeping
 enum class ResidualType { kFp32, kBf16 };
 enum class OptimizerKind { kAdamW, kMuon };

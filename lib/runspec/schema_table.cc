@@ -497,10 +497,12 @@ std::vector<RunField> EngineFields() {
         .choices = {"normal", "torch"}},
        GP_SLOT(engine.init)},
       {{.path = "engine.attention",
-        .doc = "flash computes attention block by block and never stores the scores, on a GPU with "
-               "the fastest kernels that work there; math stores them, for comparison; cudnn is "
-               "cuDNN's flash attention on a GPU and nothing else.",
-        .choices = {"flash", "math", "cudnn"}},
+        .doc =
+            "flash computes attention block by block and never stores the scores, on a GPU with "
+            "cuDNN's kernels where they work, else with gp's own; math stores the scores, for "
+            "comparison; cudnn is cuDNN's flash attention on a GPU and nothing else; own is gp's "
+            "own flash attention, also where cuDNN works.",
+        .choices = {"flash", "math", "cudnn", "own"}},
        GP_SLOT(engine.attention)},
       {{.path = "engine.recompute",
         .doc =
