@@ -65,11 +65,10 @@ EngineRecord ResolveEngine(const TrainingPlace& place, const EngineRecord& decid
   return recorded.isa.empty() ? OwnEngine(place.threads, run.on_device()) : recorded;
 }
 
-// Logs which kernels compute attention on a device, and which were not usable.
-void LogAttention(const DeviceChoices& choices) {
-  if (choices.attention.empty()) return;
-  LogInfo("attention chosen", {{"kernels", choices.attention}});
-  for (const std::string& note : choices.notes) LogInfo("attention note", {{"note", note}});
+// Logs which kernels compute attention on a device, and the notes about its other choices.
+void LogChoices(const DeviceChoices& choices) {
+  if (!choices.attention.empty()) LogInfo("attention chosen", {{"kernels", choices.attention}});
+  for (const std::string& note : choices.notes) LogInfo("GPU backend", {{"note", note}});
 }
 
 // Updates `engine` with the choices that a device's backend made itself.
@@ -83,7 +82,7 @@ std::unique_ptr<LanguageModel> MakeModel(const runspec::RunSpec& spec, int threa
   DeviceChoices choices{.tuning = engine.device_tuning};
   auto model = MakeLanguageModel(options, &choices);
   engine.device_tuning = choices.tuning;
-  LogAttention(choices);
+  LogChoices(choices);
   if (spec.engine.init == runspec::InitKind::kTorch) {
     InitializeTorch(spec.seed, *model);
   } else {
