@@ -21,7 +21,7 @@ namespace {
 constexpr int kRuns = 4;
 // Separate passes must take less than this part of the time with an epilogue; otherwise noise would
 // decide.
-constexpr double kGainMin = 0.98;
+constexpr double kWholeGainMin = 0.98;
 
 DataType ComputeTypeOf(const runspec::ArenaOptions& arena) {
   if (arena.bf16) return DataType::kBfloat16;
@@ -277,7 +277,7 @@ GemmChoices Timed(const CudaBackendOptions& options, const GemmChoices& known) {
   // Prefers the product with its epilogue, which needs fewer launches, unless the separate passes
   // are clearly faster.
   linear.set_judge([&](const auto& whole, const auto& apart) {
-    return MillisecondsOf(whole, kRuns, stream) * kGainMin <= MillisecondsOf(apart, kRuns, stream);
+    return MillisecondsOf(whole, kRuns, stream) * kWholeGainMin <= MillisecondsOf(apart, kRuns, stream);
   });
   const StepMemory memory(options.shape, options.arena, stream);
   StepProducts(options, memory.operands(), linear).Run();
