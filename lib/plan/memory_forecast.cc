@@ -72,8 +72,7 @@ int64_t SamplingBytes(const RunSpec& spec, int threads) {
   return MakeDecoderPlan(spec.model, {.length = spec.batch.sequence,
                                       .bf16 = arena.bf16,
                                       .threads = threads,
-                                      .fp16 = arena.fp16,
-                                      .on_device = spec.resources.device == "gpu"})
+                                      .fp16 = arena.fp16})
       .total_bytes;
 }
 

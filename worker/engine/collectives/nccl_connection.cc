@@ -2,8 +2,6 @@
 
 #include <thread>
 
-#include "base/machine/progress.h"
-
 namespace gp::engine {
 namespace {
 
@@ -137,7 +135,6 @@ bool NcclConnection::TookEverything(const char* operation) {
 
 void NcclConnection::Poll(const char* operation, milliseconds timeout,
                           const std::function<bool()>& done) {
-  const progress::Awaiting waiting(progress::Wait::kPeer);
   const auto start = steady_clock::now();
   while (!done()) {
     const auto waited = steady_clock::now() - start;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/machine/progress.h"
 #include "worker/engine/collectives/reduction_order.h"
 
 namespace gp::engine {
@@ -80,10 +79,7 @@ std::span<float> GradientReduction::Finish() {
   const MonotonicTime pass_end = clock_.Now();
   for (const GradientRange& range : buckets_.TakeRest()) ready_.Post(range);
   ready_.Close();
-  {
-    const progress::AwaitingHelper waiting;
-    thread_->join();
-  }
+  thread_->join();
   thread_.reset();
   hidden_seconds_ = SecondsBefore(pass_end);
   if (error_) std::rethrow_exception(error_);
@@ -113,7 +109,6 @@ void GradientReduction::FinishOnDevice(DeviceCollectives& device) {
 }
 
 void GradientReduction::ReduceWhatComes() {
-  const progress::Training helper(/*helper=*/true);
   try {
     communicator_.AllReduceParts(*this);
     Idle();

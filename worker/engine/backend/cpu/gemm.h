@@ -24,8 +24,7 @@ struct GemmArgs {
   GemmOperand b;
   TileOutput output;
   bool accumulate = false;
-  bool b_packed = false;    // b.data was packed with PackWeight (packed_gemm.h)
-  bool lower_half = false;  // output elements (i, j) with j > i may be left out
+  bool b_packed = false;  // b.data was packed with PackWeight (packed_gemm.h)
 
   GemmProblem problem() const;
 };

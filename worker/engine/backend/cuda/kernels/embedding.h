@@ -11,15 +11,13 @@
 
 namespace gp::engine {
 
-// out (B*T, C) = dropout(wte[token] + wpe[position]); without `positions`, a row's position is that
-// in its sequence.
+// out (B*T, C) = dropout(wte[token] + wpe[position]).
 struct EmbeddingForwardArgs {
   int64_t sequences = 0;  // B
   int64_t length = 0;     // T
   int64_t channels = 0;   // C
   Buffer out;
-  const int32_t* tokens = nullptr;     // (B*T)
-  const int32_t* positions = nullptr;  // (B*T) or absent
+  const int32_t* tokens = nullptr;  // (B*T)
   const float* wte = nullptr;
   const float* wpe = nullptr;
   Dropout dropout;
