@@ -112,7 +112,7 @@ class Fork : public ::testing::Test {
   void ExpectRefused(const Settings& settings, const std::string& words) {
     EXPECT_EQ(Train("refused", settings), ProcessStatus(ExitCode::kUsage)) << log_;
     EXPECT_THAT(log_, HasSubstr(words));
-    EXPECT_FALSE(FileExists(directory_.File("refused/metrics.jsonl"))) << "before the first step";
+    EXPECT_FALSE(FileExists(directory_.File("refused/metrics.jsonl"))) << "a step was taken";
   }
 
   void Damage(const std::string& path) {

@@ -28,7 +28,7 @@ TEST(PhasePane, SharesTheWidthAmongThePhases) {
               ElementsAre("ffffffffffbbbbbbbbbbbbbbbbbbbbdddddddddd",
                           "forward 25%  backward 50%  data 25%"));
   EXPECT_THAT(PhasePane(progress, 1, {.width = 40}), SizeIs(1));
-  EXPECT_THAT(PhasePane(v1::Progress(), 2, {.width = 40}), SizeIs(0)) << "before the first step";
+  EXPECT_THAT(PhasePane(v1::Progress(), 2, {.width = 40}), SizeIs(0)) << "no step was taken";
 }
 
 TEST(NodePane, GroupsRanksByNode) {
