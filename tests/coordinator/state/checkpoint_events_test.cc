@@ -3,27 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include "coordinator/store/sample_events.h"
+#include "coordinator/store/sample_cluster.h"
 
 namespace gp::coordinator {
 namespace {
 
 using RunValue = Run;  // in a TEST, `Run` means testing::Test::Run
 
-// The cluster after the first events of the sample run.
-Cluster ClusterWithCheckpoints(size_t events) {
-  Cluster cluster;
-  std::vector<Event> life = OneOfEachKind();
-  life.resize(events);
-  for (const Event& event : life) {
-    const Status status = Apply(event, cluster);
-    EXPECT_TRUE(status.ok()) << status;
-  }
-  return cluster;
-}
-
 TEST(CheckpointEvents, ACheckpointBelongsToTheNewestLeg) {
-  Cluster cluster = ClusterWithCheckpoints(7);  // running in epoch 2
+  Cluster cluster = ClusterAfter(7);  // running in epoch 2
   const Event other{kSampleRun, At(9), "", "", CheckpointSealed{2, {.step = 30}, 2}};
   EXPECT_EQ(Apply(other, cluster).code(), StatusCode::kFailedPrecondition);
   const Event sealed{kSampleRun, At(9), "", "", CheckpointSealed{2, {.step = 30}, 1}};
@@ -33,7 +21,7 @@ TEST(CheckpointEvents, ACheckpointBelongsToTheNewestLeg) {
 
 // Steps 10 and 20 are sealed, and epoch 3 has begun at step 20.
 Cluster ResumedAtStep20() {
-  Cluster cluster = ClusterWithCheckpoints(9);
+  Cluster cluster = ClusterAfter(9);
   const auto run = cluster.FindRun(RunId("r"));
   for (const EventBody& body :
        {EventBody(RankFailed{2, 0, ExitCause::kSignal, "killed", true, At(9)}),

@@ -3,25 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include "coordinator/store/sample_events.h"
+#include "coordinator/store/sample_cluster.h"
 
 namespace gp::coordinator {
 namespace {
 
-// The cluster after the first events of the sample run.
-Cluster ClusterWithLegs(size_t events) {
-  Cluster cluster;
-  std::vector<Event> life = OneOfEachKind();
-  life.resize(events);
-  for (const Event& event : life) {
-    const Status status = Apply(event, cluster);
-    EXPECT_TRUE(status.ok()) << status;
-  }
-  return cluster;
-}
-
 TEST(LegEvents, ARunBeginsWithItsFirstLegWhichEndsWithIt) {
-  Cluster cluster = ClusterWithLegs(1);
+  Cluster cluster = ClusterAfter(1);
   const Leg begun = cluster.FindRun(kSampleRun)->leg;
   EXPECT_EQ(begun.number, 1);
   EXPECT_EQ(begun.why_begun, "submitted");
@@ -35,7 +23,7 @@ TEST(LegEvents, ARunBeginsWithItsFirstLegWhichEndsWithIt) {
 }
 
 TEST(LegEvents, ARunWithoutSlotsPausesAtOnceAndWaitsAgainWhenItIsResumed) {
-  Cluster cluster = ClusterWithLegs(2);  // it is queued
+  Cluster cluster = ClusterAfter(2);  // it is queued
   const auto apply = [&](EventBody body) {
     return Apply({kSampleRun, At(9), "user", "", std::move(body)}, cluster);
   };
@@ -48,7 +36,7 @@ TEST(LegEvents, ARunWithoutSlotsPausesAtOnceAndWaitsAgainWhenItIsResumed) {
 }
 
 TEST(LegEvents, ALegBeginsWhenTheSlotsAreFreeAndSupersedesLaterSteps) {
-  Cluster cluster = ClusterWithLegs(9);  // steps 10 and 20 are sealed; it runs in epoch 2
+  Cluster cluster = ClusterAfter(9);  // steps 10 and 20 are sealed; it runs in epoch 2
   const auto apply = [&](EventBody body) {
     return Apply({kSampleRun, At(9), "user", "leg-2", std::move(body)}, cluster);
   };

@@ -3,25 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include "coordinator/store/sample_events.h"
+#include "coordinator/store/sample_cluster.h"
 
 namespace gp::coordinator {
 namespace {
 
-// The cluster after the first events of the sample run.
-Cluster ClusterToChange(size_t events) {
-  Cluster cluster;
-  std::vector<Event> life = OneOfEachKind();
-  life.resize(events);
-  for (const Event& event : life) {
-    const Status status = Apply(event, cluster);
-    EXPECT_TRUE(status.ok()) << status;
-  }
-  return cluster;
-}
-
 TEST(RunChange, AStaleEpochChangesNothing) {
-  Cluster cluster = ClusterToChange(7);  // running in epoch 2
+  Cluster cluster = ClusterAfter(7);  // running in epoch 2
   const Event stale{RunId("r"), At(9), "", "", CheckpointSealed{1, {30, "/d", "x", 1, {}, false}}};
   EXPECT_EQ(Apply(stale, cluster).code(), StatusCode::kFailedPrecondition);
   EXPECT_TRUE(cluster.FindRun(RunId("r"))->checkpoints.empty());
@@ -37,7 +25,7 @@ TEST(RunChange, WhatIsImpossibleNamesTheEventAndTheRun) {
 }
 
 TEST(RunChange, ARunMovesOnlyAsItsStatesAllow) {
-  Cluster cluster = ClusterToChange(2);
+  Cluster cluster = ClusterAfter(2);
   const Event event{.run = kSampleRun, .body = RunStarted{1}};
   const RunChange change(event, cluster);
   EXPECT_EQ(change.Moved(RunState::kRunning, "too early").status().code(),

@@ -49,7 +49,7 @@ class Conflict(Error):
 
 
 class LimitReached(Error):
-    """The coordinator or gateway takes no more of this for now."""
+    """A limit of the coordinator or gateway is reached; the message names it."""
 
 
 class Unreachable(Error):
