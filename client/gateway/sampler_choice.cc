@@ -6,7 +6,9 @@
 #include <cstdint>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/machine/available_memory.h"
+#include "daemon/gpu_devices.h"
 
 namespace gp::gateway {
 
@@ -16,8 +18,11 @@ std::string SamplerBesideThisProgram() {
   const std::string folder =
       length > 0 ? DirectoryOf({path, static_cast<size_t>(length)}) : std::string(".");
   const std::string cuda = JoinPath(folder, "gp-sampler-cuda");
-  const bool has_gpu = FileExists("/dev/nvidiactl") && FileExists("/dev/nvidia0");
-  return has_gpu && FileExists(cuda) ? cuda : JoinPath(folder, "gp-sampler");
+  if (!daemon::HasGpuDevice() || !FileExists(cuda)) return JoinPath(folder, "gp-sampler");
+  const std::string problem = daemon::MakeUnifiedMemoryDevice();
+  if (problem.empty()) return cuda;
+  LogWarning("samplers compute on the CPU", {{"reason", problem}});
+  return JoinPath(folder, "gp-sampler");
 }
 
 uint64_t DefaultSamplerMemory() { return static_cast<uint64_t>(ReadAvailableMemory().bytes) / 2; }

@@ -7,8 +7,8 @@
 
 namespace gp::gateway {
 
-// The path of gp-sampler-cuda beside this program if it exists and /dev has a NVIDIA GPU, else that
-// of gp-sampler.
+// The path of gp-sampler-cuda beside this program if it exists and can use a GPU of this machine,
+// else that of gp-sampler.
 std::string SamplerBesideThisProgram();
 
 // Half of the memory that this process may still allocate now (base/machine/available_memory.h).

@@ -1,5 +1,6 @@
 #include "coordinator/scheduler/planner.h"
 
+#include "coordinator/scheduler/faulty_node.h"
 #include "coordinator/scheduler/progress.h"
 #include "coordinator/scheduler/queue.h"
 #include "coordinator/scheduler/retention.h"
@@ -9,6 +10,8 @@ namespace gp::coordinator {
 
 Plan MakePlan(const Cluster& cluster, const Policy& policy, const Now& now) {
   Plan plan;
+  PlanCordons(cluster, policy, now, plan);
+  if (!plan.empty()) return plan;  // nothing is placed on a node that is about to be cordoned
   for (const auto& [sequence, id] : cluster.busy) {
     const auto run = cluster.FindRun(id);
     PlanProgress(cluster, *run, policy, now, plan);

@@ -4,7 +4,9 @@
 
 #include "base/check.h"
 #include "coordinator/scheduler/liveness.h"
+#include "coordinator/scheduler/own_exit.h"
 #include "coordinator/scheduler/placement.h"
+#include "coordinator/scheduler/stall.h"
 #include "coordinator/scheduler/suspicion.h"
 #include "coordinator/state/start_description.h"
 
@@ -16,6 +18,7 @@ struct Fault {
   ExitCause cause = ExitCause::kUnspecified;
   std::string message;
   Instant since{};
+  bool own_exit = false;
 };
 
 // How likely this rank caused the failure instead of suffering from it; higher is more likely.
@@ -46,8 +49,10 @@ std::optional<Fault> FaultOfReport(const Cluster& cluster, const Run& run, const
       message = fmt::format("node {} is refused: {}", node.name, message);
     } else if (report->cause == ExitCause::kData) {
       message = fmt::format("node {} cannot use the run's data: {}", node.name, message);
+    } else if (report->cause == ExitCause::kStalled && !report->message.empty()) {
+      message = fmt::format("its process on node {} {}", node.name, message);
     }
-    return Fault{place.rank, report->cause, message, report->exited_at};
+    return Fault{place.rank, report->cause, message, report->exited_at, IsOwnExit(*report)};
   }
   const auto index = static_cast<size_t>(place.rank);
   if (run.group && report->alive() && report->phase >= RankPhase::kListening &&
@@ -98,6 +103,12 @@ std::optional<Fault> StartFault(const Cluster& cluster, const Run& run, const Po
                cluster.now};
 }
 
+std::optional<Fault> StallFault(const Cluster& cluster, const Run& run) {
+  const auto stalled = FindStalledRank(cluster, run);
+  if (!stalled) return std::nullopt;
+  return Fault{stalled->rank, ExitCause::kStalled, stalled->message, cluster.now};
+}
+
 std::chrono::microseconds RetryDelay(const Run& run) {
   auto delay = run.submission->retry_backoff;
   for (int i = 0; i < run.failures_since_seal && delay < run.submission->retry_backoff_max; ++i) {
@@ -133,7 +144,15 @@ Action Report(const Cluster& cluster, const Run& run, const Fault& fault, const 
   failed.passes_over = PassesOver(cluster, run, fault, policy);
   const bool hopeless = IsHopeless(run, fault.cause);
   failed.retry = !hopeless && attempt <= run.submission->retries_max;
+  failed.own_exit = fault.own_exit;
+  failed.step = LastStepOf(cluster, run);
   const std::string what = fmt::format("rank {}: {}", fault.rank, fault.message);
+  const std::string end = fault.own_exit ? EndOfRetries(cluster, run, fault.rank, failed.step) : "";
+  if (!end.empty()) {
+    failed.retry = false;
+    failed.message = what + end;
+    return {run.id, std::move(failed), "scheduler"};
+  }
   DamageReport damage;
   if (fault.cause == ExitCause::kDamagedCheckpoint) {
     damage = JudgeDamageReport(cluster, run, fault.rank, policy);
@@ -196,6 +215,7 @@ std::optional<Action> FindFailure(const Cluster& cluster, const Run& run, const 
                                   const Now& now) {
   GP_CHECK(run.holds_slots);
   std::optional<Fault> fault = WorstFault(cluster, run, policy);
+  if (!fault) fault = StallFault(cluster, run);
   if (!fault) fault = StartFault(cluster, run, policy);
   if (!fault) return std::nullopt;
   if (fault->cause == ExitCause::kStopped) return Requeue(cluster, run, policy, *fault);

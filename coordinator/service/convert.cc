@@ -22,7 +22,7 @@ constexpr double kPaceUnknown = -1;  // v1::Progress::pace_seconds
 static_assert(static_cast<int>(RunState::kCancelled) == v1::RUN_STATE_CANCELLED);
 static_assert(static_cast<int>(RunState::kBackoff) == v1::RUN_STATE_BACKOFF);
 static_assert(static_cast<int>(RankPhase::kExited) == v1::RANK_PHASE_EXITED);
-static_assert(static_cast<int>(ExitCause::kData) == v1::EXIT_CAUSE_DATA);
+static_assert(static_cast<int>(ExitCause::kStalled) == v1::EXIT_CAUSE_STALLED);
 
 google::protobuf::Timestamp ToProto(Timestamp time) {
   return rpc::ToTimestamp(time.time_since_epoch().count());
@@ -478,6 +478,14 @@ v1::RunEvent ToProto(const StoredEvent& stored, RunState state, Epoch epoch) {
   return to;
 }
 
+RankProgress FromProto(const v1::RankProgress& from) {
+  return {.phase = CutText(from.phase()),
+          .awaits_peer = from.waits_for() == "peer",
+          .peer = from.peer(),
+          .still = std::chrono::milliseconds(from.still_ms()),
+          .limit = std::chrono::milliseconds(from.limit_ms())};
+}
+
 RankReport FromProto(const v1::RankStatus& from) {
   RankReport to;
   to.run = RunId(from.run_id());
@@ -495,6 +503,7 @@ RankReport FromProto(const v1::RankStatus& from) {
   to.exit_code = from.exit_code();
   to.message = CutText(from.message());
   to.waiting = CutText(from.waiting());
+  if (from.has_progress()) to.progress = FromProto(from.progress());
   for (int i = std::max(0, from.written_size() - kWrittenMax); i < from.written_size(); ++i) {
     to.written.push_back(FromProto(from.written(i)));
   }

@@ -149,6 +149,10 @@ Status ApplyBody(const RankFailed& failed, RunChange& change) {
   } else if (!failed.passes_over) {
     ++run.failures_since_seal;
   }
+  if (failed.own_exit) {
+    NoteOwnExit(failed.step, node, run);
+    NoteOwnExitOn(node, {run.id, change.event().at}, change.cluster());
+  }
   if (failed.cause == ExitCause::kStorage) run.doubtful_nodes.insert(node);
   if (failed.cause == ExitCause::kData) {
     run.lacking_nodes[node] = {failed.message, change.cluster().now};

@@ -76,6 +76,10 @@ struct RankFailed {
   // The node lacks the run's data and other nodes can take over, so this failure does not count
   // towards retries_max.
   bool passes_over = false;
+  // The trainer ended by itself, not because of its node, its storage, its data or a peer, nor by a
+  // kill from outside; see Run::idle_exits.
+  bool own_exit = false;
+  int64_t step = -1;  // the last committed one of a run that was RUNNING; -1: it took no steps
 };
 
 // The ranks of a cancelled run save the step in progress and exit; with `now` they exit at once. A

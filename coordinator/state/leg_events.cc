@@ -51,7 +51,7 @@ void BeginNextLeg(const RunChange& change, Run& run) {
   run.reason = run.leg.why_begun;
   run.finished_at.reset();
   run.ended_sequence = 0;
-  run.failures_since_seal = 0;
+  ForgetFailures(run);
   run.gave_up = run.set_aside = run.cancel_now = run.pausing = false;
   run.suspicion.reset();
   run.lacking_nodes.clear();
@@ -93,7 +93,7 @@ Status ApplyBody(const RunResumed&, RunChange& change) {
   ASSIGN_OR_RETURN(Run run, change.Existing());
   if (run.state != RunState::kPaused) return change.Impossible("it is not paused");
   RETURN_IF_ERROR(change.Move(RunState::kQueued, "resumed by " + change.event().actor, run));
-  run.failures_since_seal = 0;
+  ForgetFailures(run);
   change.Save(std::move(run));
   return OkStatus();
 }

@@ -59,6 +59,15 @@ struct ResourceUse {
   uint64_t memory_bytes = 0;
 };
 
+// A trainer of this run ended by itself on the node (RankFailed::own_exit).
+struct OwnExit {
+  RunId run;
+  Timestamp at{};
+};
+
+// How long a node's own exits are remembered.
+inline constexpr std::chrono::hours kOwnExitMemory{1};
+
 struct Node {
   NodeId id;
   std::string name;
@@ -74,7 +83,8 @@ struct Node {
   // (worker/agent/run_files.h); here it only serves DataRootsWarning.
   std::optional<std::vector<std::string>> data_roots;
 
-  std::optional<Cordon> cordon;  // durable; while set, no new ranks are placed here
+  std::optional<Cordon> cordon;    // durable; while set, no new ranks are placed here
+  std::vector<OwnExit> own_exits;  // durable; the oldest first, none before the newest uncordon
 
   bool connected = false;
   uint64_t session = 0;  // the agent stream that speaks for this node

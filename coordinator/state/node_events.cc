@@ -6,6 +6,8 @@
 namespace gp::coordinator {
 namespace {
 
+constexpr size_t kOwnExitsMax = 64;
+
 void SetRanks(std::vector<RankReport> ranks, const Event& event, const Cluster& cluster,
               Node& node) {
   for (RankReport& rank : ranks) {
@@ -30,6 +32,15 @@ Node NodeOrNew(const Cluster& cluster, const NodeId& id) {
 void SaveNode(Node node, Cluster& cluster) {
   const NodeId id = node.id;
   cluster.nodes[id] = std::make_shared<const Node>(std::move(node));
+}
+
+void NoteOwnExitOn(const NodeId& id, const OwnExit& exit, Cluster& cluster) {
+  Node node = NodeOrNew(cluster, id);
+  std::erase_if(node.own_exits,
+                [&exit](const OwnExit& earlier) { return earlier.at + kOwnExitMemory < exit.at; });
+  if (node.own_exits.size() == kOwnExitsMax) node.own_exits.erase(node.own_exits.begin());
+  node.own_exits.push_back(exit);
+  SaveNode(std::move(node), cluster);
 }
 
 void ApplyToNode(const NodeConnected& connected, const Event& event, Cluster& cluster) {
@@ -86,6 +97,7 @@ void ApplyToNode(const NodeCordoned& cordoned, const Event& event, Cluster& clus
 void ApplyToNode(const NodeUncordoned& uncordoned, const Event&, Cluster& cluster) {
   Node node = NodeOrNew(cluster, uncordoned.node);
   node.cordon.reset();
+  node.own_exits.clear();
   SaveNode(std::move(node), cluster);
 }
 

@@ -9,6 +9,8 @@ namespace gp::coordinator {
 // The node of this id, or a new one.
 Node NodeOrNew(const Cluster& cluster, const NodeId& id);
 void SaveNode(Node node, Cluster& cluster);
+// Remembers that a trainer ended by itself on the node.
+void NoteOwnExitOn(const NodeId& id, const OwnExit& exit, Cluster& cluster);
 
 // The first argument is the body of `event`. A hello, report or end of an older stream that arrives
 // after a newer stream's hello changes nothing.

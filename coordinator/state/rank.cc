@@ -28,6 +28,8 @@ std::string_view Name(ExitCause cause) {
       return "its checkpoint is damaged";
     case ExitCause::kData:
       return "missing or changed data";
+    case ExitCause::kStalled:
+      return "made no progress";
     case ExitCause::kUnspecified:
       break;
   }

@@ -1,6 +1,7 @@
 // An agent's report on one rank, the trainer process in one slot. Value types.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -31,6 +32,15 @@ using contract::ExitCause;
 // The cause as text for a run's reason, such as "out of memory".
 std::string_view Name(ExitCause cause);
 
+// What a rank does now, as far as it concerns the rest of its group.
+struct RankProgress {
+  std::string phase;
+  bool awaits_peer = false;
+  int peer = -1;                       // the rank that it waits for; -1: unknown
+  std::chrono::milliseconds still{0};  // since its last progress, as long as its agent was running
+  std::chrono::milliseconds limit{0};  // a longer `still` is too long
+};
+
 struct RankReport {
   RunId run;
   Epoch epoch = 0;
@@ -50,7 +60,8 @@ struct RankReport {
   std::string message;
   // Checkpoints that the rank wrote and that are neither sealed nor refused yet.
   std::vector<contract::WrittenCheckpoint> written;
-  std::string waiting;  // what the rank waits for, in a sentence; empty: nothing
+  std::string waiting;                   // what the rank waits for, in a sentence; empty: nothing
+  std::optional<RankProgress> progress;  // absent: unknown
   // When the coordinator first heard that it exited; kept across reports.
   Instant exited_at{};
 

@@ -88,6 +88,19 @@ const QuarantinedCheckpoint* Run::FindQuarantined(int64_t step) const {
   return nullptr;
 }
 
+void NoteOwnExit(int64_t step, const NodeId& node, Run& run) {
+  run.idle_exits = step > run.exited_step ? 1 : run.idle_exits + 1;
+  run.exited_step = std::max(run.exited_step, step);
+  run.exited_on = node;
+}
+
+void ForgetFailures(Run& run) {
+  run.failures_since_seal = 0;
+  run.idle_exits = 0;
+  run.exited_step = -1;
+  run.exited_on = {};
+}
+
 const SealedCheckpoint* FindSealed(const Run& run, const CheckpointKey& key) {
   return FindWithKey(run, key);
 }

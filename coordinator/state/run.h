@@ -251,8 +251,13 @@ struct Run {
 
   int failures = 0;             // RankFailed events, in total
   int failures_since_seal = 0;  // those that retries_max limits, since the last sealed checkpoint
-  bool gave_up = false;         // no retry follows; the next plan ends the run as failed
-  bool set_aside = false;       // ended because of a bug in the coordinator
+  // Ends of trainers by themselves (RankFailed::own_exit), in a row without a new step in between;
+  // the highest step before one, and the node of the newest one.
+  int idle_exits = 0;
+  int64_t exited_step = -1;
+  NodeId exited_on;
+  bool gave_up = false;    // no retry follows; the next plan ends the run as failed
+  bool set_aside = false;  // ended because of a bug in the coordinator
   Timestamp failed_at{};
   Timestamp retry_at{};
   std::string backoff_reason;  // the failure's message: Run::reason during the pause
@@ -286,6 +291,11 @@ struct Run {
   // The newest checkpoint before `step` that is not retired; null if there is none.
   const SealedCheckpoint* CheckpointBefore(int64_t step) const;
 };
+
+// Counts the end of a trainer by itself after `step` on `node`.
+void NoteOwnExit(int64_t step, const NodeId& node, Run& run);
+// Forgets the failures that limit retries: a user tries the run again, or another leg begins.
+void ForgetFailures(Run& run);
 
 // The sealed checkpoint, superseded ones too, also a retired one; null if there is none.
 const SealedCheckpoint* FindSealed(const Run& run, const CheckpointKey& key);

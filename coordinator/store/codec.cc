@@ -71,6 +71,8 @@ class Encoder {
     to.set_retry_at_us(Micros(event.retry_at));
     to.set_next_reader(static_cast<int>(event.next_reader));
     to.set_passes_over(event.passes_over);
+    to.set_own_exit(event.own_exit);
+    if (event.step >= 0) to.set_step(event.step);
   }
   void operator()(const CancelRequested& event) {
     record_.mutable_cancel_requested()->set_now(event.now);
@@ -229,7 +231,9 @@ RankFailed Decode(const pb::RankFailed& from) {
           from.retry(),
           FromMicros(from.retry_at_us()),
           static_cast<NextReader>(from.next_reader()),
-          from.passes_over()};
+          from.passes_over(),
+          from.own_exit(),
+          from.has_step() ? from.step() : -1};
 }
 
 CheckpointSealed Decode(const pb::CheckpointSealed& from) {

@@ -37,7 +37,7 @@ constexpr ExitCause kFailureCauses[] = {ExitCause::kUnspecified, ExitCause::kSig
                                         ExitCause::kConfig,      ExitCause::kStorage,
                                         ExitCause::kError,       ExitCause::kSpawnFailed,
                                         ExitCause::kUnfit,       ExitCause::kDamagedCheckpoint,
-                                        ExitCause::kData};
+                                        ExitCause::kData,        ExitCause::kStalled};
 
 const Histogram::BucketBoundaries kWriteSeconds = {0.0005, 0.001, 0.0025, 0.005, 0.01,
                                                    0.025,  0.05,  0.1,    0.25,  1};
@@ -107,6 +107,8 @@ std::string CauseLabel(ExitCause cause) {
       return "data";
     case ExitCause::kDamagedCheckpoint:
       return "damaged_checkpoint";
+    case ExitCause::kStalled:
+      return "stalled";
     // Every failure without a trainer's exit (scheduler/recovery.cc): the node was silent for
     // longer than the lease, the agent restarted without the trainer, the trainer's process was
     // replaced, or not every rank was ready within runs.start_timeout.

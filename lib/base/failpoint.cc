@@ -15,7 +15,7 @@ namespace {
 
 struct Armed {
   FailpointSetting setting;
-  std::string once_path;  // GP_FAILPOINT_ONCE; empty: dies on every start
+  std::string once_path;  // GP_FAILPOINT_ONCE; empty: fails on every start
   std::atomic<uint64_t> passages{0};
 };
 
@@ -38,6 +38,11 @@ Armed& FromEnvironment() {
   return armed;
 }
 
+[[noreturn]] void Hang() {
+  std::atomic<uint64_t> turns = 0;
+  while (true) turns.fetch_add(1, std::memory_order_relaxed);
+}
+
 bool FirstTime(const std::string& once_path) {
   return once_path.empty() ||
          open(once_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644) >= 0;
@@ -49,13 +54,15 @@ StatusOr<FailpointSetting> ParseFailpoint(std::string_view text) {
   FailpointSetting setting;
   if (text.empty()) return setting;
   const auto bad = [text] {
-    return InvalidArgument("GP_FAILPOINT '{}': expected NAME:kill or NAME:kill@PASSAGE", text);
+    return InvalidArgument("GP_FAILPOINT '{}': expected NAME:kill or NAME:hang, with @PASSAGE",
+                           text);
   };
   const size_t colon = text.rfind(':');
   if (colon == 0 || colon == std::string_view::npos) return bad();
   setting.name = std::string(text.substr(0, colon));
   std::string_view action = text.substr(colon + 1);
-  if (!action.starts_with("kill")) return bad();
+  setting.hangs = action.starts_with("hang");
+  if (!setting.hangs && !action.starts_with("kill")) return bad();
   action.remove_prefix(4);
   if (action.empty()) return setting;
   if (!action.starts_with('@')) return bad();
@@ -72,7 +79,9 @@ void Failpoint(std::string_view name) {
   Armed& armed = FromEnvironment();
   if (name != armed.setting.name) return;
   if (armed.passages.fetch_add(1) + 1 != armed.setting.passage) return;
-  if (FirstTime(armed.once_path)) kill(getpid(), SIGKILL);
+  if (!FirstTime(armed.once_path)) return;
+  if (armed.setting.hangs) Hang();
+  kill(getpid(), SIGKILL);
 }
 
 }  // namespace gp

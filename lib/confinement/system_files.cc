@@ -43,11 +43,13 @@ constexpr std::array kMachine = {
     "/dev/cpu"};
 
 // NCCL reads its settings, makes its files in /dev/shm and looks for InfiniBand. The driver's
-// libraries lie in /usr/local/nvidia in GKE's containers, in /run/opengl-driver on NixOS.
+// libraries lie in /usr/local/nvidia in GKE's containers, in /run/opengl-driver on NixOS, and in
+// /usr/lib/wsl under Windows, whose device is /dev/dxg.
 constexpr std::array kOfGpus = {"/etc/nccl.conf", "/etc/libibverbs.d", "/usr/local/cuda",
                                 "/usr/local/nvidia", "/run/opengl-driver"};
-constexpr std::array kGpuDevices = {"/dev/nvidia*", "/dev/nvidia-caps", "/dev/dri",
-                                    "/dev/infiniband", "/dev/gdrdrv"};
+constexpr const char* kLinkedDriver = "/run/opengl-driver/lib";  // of links into Nix' store
+constexpr std::array kGpuDevices = {"/dev/nvidia*",    "/dev/nvidia-caps", "/dev/dri",
+                                    "/dev/infiniband", "/dev/gdrdrv",      "/dev/dxg"};
 
 std::string Variable(const char* name) {
   const char* value = std::getenv(name);
@@ -137,6 +139,7 @@ FileRules SystemFiles(bool gpus) {
   files.devices = {"/dev/null", "/dev/zero", "/dev/full"};
   if (!gpus) return files;
   files.readable.insert(files.readable.end(), kOfGpus.begin(), kOfGpus.end());
+  AddLinkedLibraries(kLinkedDriver, files.readable);
   for (const char* pattern : kGpuDevices) AddMatches(pattern, files.devices);
   files.writable.push_back("/dev/shm");
   // CUDA names its threads through /proc/self/task/ID/comm, and fails with error 304 when it

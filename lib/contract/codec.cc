@@ -133,6 +133,15 @@ void Fields(Archive& archive, Stopped& m) {
 }
 
 template <typename Archive>
+void Fields(Archive& archive, Beat& m) {
+  archive("phase", m.phase);
+  archive("count", m.count);
+  archive("waits_for", m.waits_for);
+  archive("peer", m.peer);
+  archive("longest_ms", m.longest_ms);
+}
+
+template <typename Archive>
 void Fields(Archive& archive, Waiting& m) {
   archive("epoch", m.epoch);
   archive("reason", m.reason);
@@ -362,7 +371,7 @@ class Reader {
   static bool Assign(const Json& json, ExitCause& value) {
     int number = 0;
     if (!Assign(json, number) || number < 0) return false;
-    const bool known = number <= static_cast<int>(ExitCause::kData);
+    const bool known = number <= static_cast<int>(ExitCause::kStalled);
     value = known ? static_cast<ExitCause>(number) : ExitCause::kError;
     return true;
   }
@@ -406,25 +415,16 @@ struct MessageType {
 };
 
 // In the order of Message. 5 (Fence) and 10 (Fenced) are reserved.
-constexpr auto kTypes = std::to_array<MessageType>({{1, "Hello"},
-                                                    {2, "Start"},
-                                                    {3, "Configure"},
-                                                    {4, "Go"},
-                                                    {6, "Stop"},
-                                                    {7, "SealResult"},
-                                                    {8, "Listening"},
-                                                    {9, "Ready"},
-                                                    {11, "StepReport"},
-                                                    {12, "CheckpointReport"},
-                                                    {13, "Finished"},
-                                                    {14, "Failed"},
-                                                    {15, "Stopped"},
-                                                    {16, "Waiting"},
-                                                    {17, "OpenModel"},
-                                                    {18, "Generate"},
-                                                    {19, "Withdraw"},
-                                                    {20, "ModelReady"},
-                                                    {21, "Generated"}});
+constexpr auto kTypes = std::to_array<MessageType>({{1, "Hello"},       {2, "Start"},
+                                                    {3, "Configure"},   {4, "Go"},
+                                                    {6, "Stop"},        {7, "SealResult"},
+                                                    {8, "Listening"},   {9, "Ready"},
+                                                    {11, "StepReport"}, {12, "CheckpointReport"},
+                                                    {13, "Finished"},   {14, "Failed"},
+                                                    {15, "Stopped"},    {16, "Waiting"},
+                                                    {17, "OpenModel"},  {18, "Generate"},
+                                                    {19, "Withdraw"},   {20, "ModelReady"},
+                                                    {21, "Generated"},  {22, "Beat"}});
 static_assert(kTypes.size() == std::variant_size_v<Message>);
 
 template <size_t kIndex>

@@ -19,6 +19,7 @@ enum class ExitCause {
   kUnfit = 10,              // this node cannot repeat the run's recorded numerical choices
   kDamagedCheckpoint = 11,  // according to this rank; another reader verifies it
   kData = 12,               // data is missing on this node, or is not what the run began with
+  kStalled = 13,            // made no progress and was killed for it
 };
 
 }  // namespace gp::contract

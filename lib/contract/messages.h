@@ -183,8 +183,20 @@ struct Waiting {
   std::string reason;
 };
 
+// What the training of this engine does now (base/machine/progress.h). Sent several times a second
+// by the thread that reads the link, also while the training hangs: the agent compares the counts.
+struct Beat {
+  int phase = 0;       // progress::Phase
+  uint64_t count = 0;  // grows with the work
+  int waits_for = 0;   // progress::Wait
+  int peer = -1;       // the rank that it waits for; -1: unknown or none
+  // The longest interval in which the count stood still in this phase, without waits; absent until
+  // the phase was left once.
+  std::optional<int64_t> longest_ms;
+};
+
 using Message = std::variant<Hello, Start, Configure, Go, Stop, SealResult, Listening, Ready,
                              StepReport, CheckpointReport, Finished, Failed, Stopped, Waiting,
-                             OpenModel, Generate, Withdraw, ModelReady, Generated>;
+                             OpenModel, Generate, Withdraw, ModelReady, Generated, Beat>;
 
 }  // namespace gp::link

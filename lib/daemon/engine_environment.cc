@@ -6,10 +6,18 @@
 namespace gp::daemon {
 namespace {
 
-constexpr std::array kEngineVariables = {
-    "PATH",         "HOME",   "USER",           "LANG",       "LC_ALL",
-    "TZ",           "TMPDIR", "XDG_CACHE_HOME", "GP_ISA_MAX", "GP_EARLY_LAUNCH",
-    "GP_GPT2_VOCAB"};
+constexpr std::array kEngineVariables = {"PATH",
+                                         "HOME",
+                                         "USER",
+                                         "LANG",
+                                         "LC_ALL",
+                                         "TZ",
+                                         "TMPDIR",
+                                         "XDG_CACHE_HOME",
+                                         "GP_ISA_MAX",
+                                         "GP_EARLY_LAUNCH",
+                                         "GP_ADD_IN_PRODUCTS",
+                                         "GP_GPT2_VOCAB"};
 
 }  // namespace
 

@@ -9,7 +9,8 @@
 namespace gp::daemon {
 
 // "NAME=value" of PATH, HOME, USER, LANG, LC_ALL, TZ, TMPDIR, XDG_CACHE_HOME, GP_ISA_MAX,
-// GP_EARLY_LAUNCH, GP_GPT2_VOCAB and of the names in `more`, where they are set.
+// GP_EARLY_LAUNCH, GP_ADD_IN_PRODUCTS, GP_GPT2_VOCAB and of the names in `more`, where they are
+// set.
 std::vector<std::string> EngineEnvironment(const std::vector<std::string>& more = {});
 
 }  // namespace gp::daemon

@@ -17,6 +17,7 @@ struct TrainingRecord {
   // The optimizer: its kind as in run files, and how many updates it has made.
   std::optional<std::string> optimizer;
   std::optional<int64_t> updates;
+  std::optional<int64_t> optimizer_numerics;  // the version of its arithmetic; absent: 1
   // What the run computes with: an instruction-set level or a GPU's kernels, the choices tuned for
   // them, the GPU's name, and the precision as in run files.
   std::optional<std::string> isa;
@@ -53,6 +54,7 @@ struct TrainingRecord {
     using contract::FieldInfo;
     visit(FieldInfo{"optimizer"}, &TrainingRecord::optimizer);
     visit(FieldInfo{"updates"}, &TrainingRecord::updates);
+    visit(FieldInfo{"optimizer_numerics"}, &TrainingRecord::optimizer_numerics);
     visit(FieldInfo{"isa"}, &TrainingRecord::isa);
     visit(FieldInfo{"kernels"}, &TrainingRecord::kernels);
     visit(FieldInfo{"device"}, &TrainingRecord::device);

@@ -62,7 +62,7 @@ ArenaPlan MakeDecoderPlan(const ModelShape& shape, const DecoderPlanOptions& opt
   ArenaPlan plan;
   plan.Append("keys", compute, cache);
   plan.Append("values", compute, cache);
-  plan.Append("tokens", "int32", {rows});
+  plan.Append("tokens", "int32", {3, rows});  // and the slots and positions of single tokens
   plan.Append("residual", "fp32", {rows, c});
   plan.Append("norm", compute, {rows, c});
   plan.Append("norm.mean", "fp32", {rows});
@@ -74,6 +74,9 @@ ArenaPlan MakeDecoderPlan(const ModelShape& shape, const DecoderPlanOptions& opt
   plan.Append("gelu", compute, {rows, 4 * c});
   plan.Append("head_rows", compute, {head_rows, c});
   plan.Append("logits", "fp32", {head_rows, shape.vocabulary_padded});
+  if (options.on_device) {
+    plan.Append("likely", "fp32", {2, head_rows, kLikelyTokens});  // ids, then logits
+  }
   plan.Append("scratch", "fp32", {options.threads, capacity + AlignUp(head_size, 16)});
   if (options.own_weights) AppendWeights(shape, compute, plan);
   return plan;

@@ -21,7 +21,12 @@ struct DecoderPlanOptions {
   // type; token and position embeddings and vectors in fp32; a head tied to the token embedding in
   // both forms. False: the weights are elsewhere.
   bool own_weights = false;
+  bool on_device = false;  // room for the likeliest tokens, which a device finds itself
 };
+
+// The likeliest tokens that a decoder on a device finds for each row: at least `top_k` of a request
+// that names none.
+inline constexpr int64_t kLikelyTokens = 64;
 
 // Used if own_weights is true: the prefix of a packed matrix's name in the plan, and how many rows
 // of a matrix are packed at a time.

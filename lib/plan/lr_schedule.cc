@@ -33,6 +33,10 @@ double LearningRate(const ScheduleSpec& spec, double lr, int64_t budget_steps, i
     }
     case ScheduleKind::kLinear:
       return lr - Progress(step, spec.warmup_steps, decay_steps) * (lr - lowest);
+    case ScheduleKind::kPower: {
+      const double left = 1 - Progress(step, spec.warmup_steps, decay_steps);
+      return lowest + std::pow(left, spec.power) * (lr - lowest);
+    }
     case ScheduleKind::kWsd: {
       const int64_t first = std::max(spec.warmup_steps, decay_steps - decay_steps / 5);
       return lr - Progress(step, first, decay_steps) * (lr - lowest);

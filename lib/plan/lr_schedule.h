@@ -13,6 +13,7 @@ namespace gp::runspec {
 // Then it falls from lr to the minimum, spec.min_lr_ratio * lr, and stays there:
 //   cosine    from the end of warm-up to decay_steps
 //   linear    the same along a line
+//   power     the same as linear to the power of spec.power: above 1 it falls sooner, below 1 later
 //   wsd       lr, then along a line over the last fifth of decay_steps
 //   constant  lr, no decay
 // `budget_steps` replaces decay_steps = 0. Parts with a rate of their own multiply the result

@@ -72,7 +72,8 @@ int64_t SamplingBytes(const RunSpec& spec, int threads) {
   return MakeDecoderPlan(spec.model, {.length = spec.batch.sequence,
                                       .bf16 = arena.bf16,
                                       .threads = threads,
-                                      .fp16 = arena.fp16})
+                                      .fp16 = arena.fp16,
+                                      .on_device = spec.resources.device == "gpu"})
       .total_bytes;
 }
 

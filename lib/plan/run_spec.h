@@ -22,8 +22,8 @@ namespace gp::runspec {
 enum class Precision { kFp32, kBf16, kTf32, kFp16, kFp8, kAuto };
 enum class EngineKind { kReference, kEager, kFused };
 // kFlash never stores the (T, T) scores, and on a GPU uses the fastest kernels that work there.
-// kMath stores them. kCudnn is cuDNN's flash attention and nothing else.
-enum class Attention { kFlash, kMath, kCudnn };
+// kMath stores them. kCudnn is cuDNN's flash attention and nothing else, kOwn gp's own.
+enum class Attention { kFlash, kMath, kCudnn, kOwn };
 enum class Recompute { kNone, kGelu, kBlock };  // what backward computes again instead of keeping
 enum class ResidualType { kFp32, kBf16 };
 enum class OptimizerKind { kAdamW, kMuon };
@@ -38,7 +38,7 @@ enum class DocumentSplit { kFile, kBlankLine, kLine };
 // something else are refused. The other values read the files as that format, whatever they look
 // like.
 enum class DataFormat { kAuto, kText, kJsonLines, kUint16 };
-enum class ScheduleKind { kCosine, kLinear, kConstant, kWsd };
+enum class ScheduleKind { kCosine, kLinear, kConstant, kWsd, kPower };
 enum class WarmupForm { kNanoGpt, kBuildNanoGpt };  // (it+1)/(warmup+1) | (it+1)/warmup
 enum class InitKind {
   kNormal,
@@ -98,6 +98,8 @@ struct OptimizerSpec {
   double grad_clip = 1.0;  // 0: off
   double muon_lr = 0.02;   // for the blocks' matrices under kMuon; the others use lr
   double muon_momentum = 0.95;
+  bool muon_row_scaling = false;     // NorMuon's
+  bool muon_cautious_decay = false;  // of the blocks' matrices
 
   bool operator==(const OptimizerSpec&) const = default;
 };
@@ -108,6 +110,7 @@ struct ScheduleSpec {
   int64_t warmup_tokens = 0;  // instead of warmup_steps
   WarmupForm warmup_form = WarmupForm::kNanoGpt;
   double min_lr_ratio = 0.1;  // as a fraction of optimizer.lr
+  double power = 1;           // the exponent of kPower
   int64_t decay_steps = 0;    // 0: budget.steps
   int64_t decay_tokens = 0;   // instead of decay_steps
 

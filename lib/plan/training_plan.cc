@@ -20,22 +20,24 @@ int Subtrees(int first, int count) {
   return subtrees;
 }
 
-void AddMuonScratch(const ModelShape& shape, ArenaPlan& plan) {
-  plan.Append("muon.update", "fp32", {MuonMatrixCount(shape)});
-  plan.Append("muon.product", "fp32", {MuonMatrixCount(shape)});
-  plan.Append("muon.square", "fp32", {MuonSquareCount(shape)});
-  plan.Append("muon.polynomial", "fp32", {MuonSquareCount(shape)});
+// A device computes one matrix at a time, a CPU one on each thread.
+void AddMuonScratch(const ModelShape& shape, const ArenaOptions& arena, ArenaPlan& plan) {
+  const int64_t lanes = arena.on_gpu ? 1 : arena.threads;
+  plan.Append("muon.scratch", "fp32", {lanes, MuonLaneCount(shape)});
 }
 
 // Adds the buffers that the optimizer needs besides its two moments.
-void AddOptimizerScratch(OptimizerKind kind, const ModelShape& shape, ArenaPlan& plan) {
-  switch (kind) {
+void AddOptimizerScratch(const TrainingOptions& options, const ModelShape& shape, ArenaPlan& plan) {
+  switch (options.optimizer) {
     case OptimizerKind::kAdamW:
       return;
     case OptimizerKind::kMuon:
-      return AddMuonScratch(shape, plan);
+      return AddMuonScratch(shape, options.arena, plan);
   }
 }
+
+// Whole cache lines.
+int64_t AlignFloats(int64_t count) { return (count + 15) / 16 * 16; }
 
 // Elements of the last rank's part. It is the largest part, because the boundaries between parts
 // are rounded down to whole cache lines.
@@ -57,8 +59,15 @@ int64_t StepScalarBytes(int owned_shards) {
   return (bytes + 63) / 64 * 64;
 }
 
-int64_t MuonMatrixCount(const ModelShape& shape) { return 4 * shape.channels * shape.channels; }
-int64_t MuonSquareCount(const ModelShape& shape) { return shape.channels * shape.channels; }
+int64_t MuonMatrixCount(const ModelShape& shape) {
+  return AlignFloats(4 * shape.channels * shape.channels);
+}
+int64_t MuonSquareCount(const ModelShape& shape) {
+  return AlignFloats(shape.channels * shape.channels);
+}
+int64_t MuonLaneCount(const ModelShape& shape) {
+  return 2 * MuonMatrixCount(shape) + 5 * MuonSquareCount(shape);
+}
 
 ArenaPlan MakeTrainingPlan(const ModelShape& shape, const TrainingOptions& options) {
   ArenaPlan plan = MakeArenaPlan(shape, options.arena);
@@ -70,7 +79,7 @@ ArenaPlan MakeTrainingPlan(const ModelShape& shape, const TrainingOptions& optio
   const int64_t moments = MomentCount(parameters, options.moment_parts);
   plan.Append("first_moment", "fp32", {moments});
   plan.Append("second_moment", "fp32", {moments});
-  AddOptimizerScratch(options.optimizer, shape, plan);
+  AddOptimizerScratch(options, shape, plan);
   plan.Append("step_scalars", "bytes", {StepScalarBytes(options.owned_shards)});
   if (options.arena.on_gpu) return plan;
   plan.Append("step_scalars.read", "bytes", {StepScalarBytes(options.owned_shards)});

@@ -39,9 +39,10 @@ int GradientBuffers(int first, int count);
 // Losses of the rank's shards, the norm of the gradient, fp16's loss scale; a multiple of 64 bytes.
 int64_t StepScalarBytes(int owned_shards);
 
-// Elements of one of Muon's two work matrices, which hold a block's largest weight, and of its two
-// square ones.
+// Elements of Muon's work memory for one thread: two matrices as large as a block's largest weight,
+// and five squares of its shorter side.
 int64_t MuonMatrixCount(const ModelShape& shape);
 int64_t MuonSquareCount(const ModelShape& shape);
+int64_t MuonLaneCount(const ModelShape& shape);
 
 }  // namespace gp::runspec

@@ -297,6 +297,12 @@ void CheckSchedule(const RunSpec& spec, Problems& problems) {
             schedule.warmup_steps > 0 && schedule.warmup_tokens > 0);
   exclusive("schedule.decay_steps", "schedule.decay_tokens",
             schedule.decay_steps > 0 && schedule.decay_tokens > 0);
+  if (schedule.power != ScheduleSpec().power && schedule.kind != ScheduleKind::kPower) {
+    problems.push_back({{"schedule.power", "schedule.kind"},
+                        "schedule.power has no effect without schedule.kind: power",
+                        "set schedule.kind: power, or leave the key out",
+                        "schedule.kind"});
+  }
 }
 
 void CheckEarlyStop(const RunSpec& spec, Problems& problems) {

@@ -54,6 +54,26 @@ void CheckZero1(const RunSpec& spec, Problems& problems) {
                       "optimizer.kind"});
 }
 
+// Options of Muon, which CPUs compute.
+void CheckMuonOptions(const RunSpec& spec, Problems& problems) {
+  const auto refuse = [&](bool wanted, const char* key) {
+    if (!wanted) return;
+    if (spec.optimizer.kind != OptimizerKind::kMuon) {
+      problems.push_back({{key, "optimizer.kind"},
+                          fmt::format("{}: true needs optimizer.kind: muon", key),
+                          "set optimizer.kind: muon, or leave the key out",
+                          "optimizer.kind"});
+    } else if (spec.resources.device != "cpu") {
+      problems.push_back({{key, "resources.device"},
+                          fmt::format("{}: true needs resources.device: cpu", key),
+                          "set resources.device: cpu, or leave the key out",
+                          "resources.device"});
+    }
+  };
+  refuse(spec.optimizer.muon_row_scaling, "optimizer.muon_row_scaling");
+  refuse(spec.optimizer.muon_cautious_decay, "optimizer.muon_cautious_decay");
+}
+
 // Settings that only bf16 uses.
 void CheckBf16Switches(const RunSpec& spec, Problems& problems) {
   if (spec.precision == Precision::kBf16 || spec.precision == Precision::kFp8) return;
@@ -75,6 +95,7 @@ void CheckEngine(const RunSpec& spec, Problems& problems) {
   CheckReferenceEngine(spec, problems);
   CheckGpuSettings(spec, problems);
   CheckZero1(spec, problems);
+  CheckMuonOptions(spec, problems);
   CheckBf16Switches(spec, problems);
 }
 

@@ -371,6 +371,17 @@ std::vector<RunField> OptimizerFields() {
         .min = 0,
         .max = 0.999999},
        GP_SLOT(optimizer.muon_momentum)},
+      {{.path = "optimizer.muon_row_scaling",
+        .doc =
+            "Muon's update is divided, row by row, by the running root mean square of that row's "
+            "updates (NorMuon, Li et al. 2025, arXiv:2510.05491; the decay is optimizer.beta2), "
+            "and keeps its norm. On CPUs."},
+       GP_SLOT(optimizer.muon_row_scaling)},
+      {{.path = "optimizer.muon_cautious_decay",
+        .doc =
+            "Muon's matrices decay only where the update moves a weight towards 0, too (cautious "
+            "weight decay, Chen et al. 2025, arXiv:2510.12402). On CPUs."},
+       GP_SLOT(optimizer.muon_cautious_decay)},
   };
 }
 
@@ -378,7 +389,7 @@ std::vector<RunField> ScheduleFields() {
   return {
       {{.path = "schedule.kind",
         .doc = "How the learning rate goes from optimizer.lr to its minimum after warm-up.",
-        .choices = {"cosine", "linear", "constant", "wsd"}},
+        .choices = {"cosine", "linear", "constant", "wsd", "power"}},
        GP_SLOT(schedule.kind)},
       {{.path = "schedule.warmup_steps",
         .doc =
@@ -408,6 +419,14 @@ std::vector<RunField> ScheduleFields() {
         .max = 1,
         .also = {"min_lr", "final_lr_ratio"}},
        GP_SLOT(schedule.min_lr_ratio)},
+      {{.path = "schedule.power",
+        .doc =
+            "Of schedule.kind: power: the rate falls to the minimum like the share of steps that "
+            "is left to this power; 1 is linear, below 1 it stays high for longer.",
+        .min = 0,
+        .max = 10,
+        .min_excluded = true},
+       GP_SLOT(schedule.power)},
       {{.path = "schedule.decay_steps",
         .doc = "The step at which the minimum is reached; 0 means the last one.",
         .unit = "steps",
@@ -478,10 +497,12 @@ std::vector<RunField> EngineFields() {
         .choices = {"normal", "torch"}},
        GP_SLOT(engine.init)},
       {{.path = "engine.attention",
-        .doc = "flash computes attention block by block and never stores the scores, on a GPU with "
-               "the fastest kernels that work there; math stores them, for comparison; cudnn is "
-               "cuDNN's flash attention on a GPU and nothing else.",
-        .choices = {"flash", "math", "cudnn"}},
+        .doc =
+            "flash computes attention block by block and never stores the scores, on a GPU with "
+            "cuDNN's kernels where they work, else with gp's own; math stores the scores, for "
+            "comparison; cudnn is cuDNN's flash attention on a GPU and nothing else; own is gp's "
+            "own flash attention, also where cuDNN works.",
+        .choices = {"flash", "math", "cudnn", "own"}},
        GP_SLOT(engine.attention)},
       {{.path = "engine.recompute",
         .doc =
@@ -670,7 +691,8 @@ std::vector<RunField> TroubleFields() {
        GP_SLOT(stability.consecutive_skips_max)},
       {{.path = "retries.max",
         .doc = "How many failures in a row, without a new checkpoint in between, are retried. One "
-               "more ends the run as failed.",
+               "more ends the run as failed. A run also ends when its trainers end by themselves "
+               "three times in a row without a new step, or in the same step on two nodes.",
         .min = 0,
         .max = 1e6},
        GP_SLOT(retries.max)},

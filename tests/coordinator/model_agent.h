@@ -12,6 +12,9 @@
 
 namespace gp::coordinator {
 
+// The number of SIGKILL.
+inline constexpr int kKillSignal = 9;
+
 class ModelAgent {
  public:
   ModelAgent(std::string name, int slot_count, int gpu_count = 0);

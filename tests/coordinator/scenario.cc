@@ -16,12 +16,17 @@
 namespace gp::coordinator {
 namespace {
 
-const std::map<std::string, ExitCause> kCauses = {
-    {"signal", ExitCause::kSignal},   {"collective", ExitCause::kCollective},
-    {"config", ExitCause::kConfig},   {"completed", ExitCause::kCompleted},
-    {"stopped", ExitCause::kStopped}, {"unfit", ExitCause::kUnfit},
-    {"storage", ExitCause::kStorage}, {"damaged", ExitCause::kDamagedCheckpoint},
-    {"data", ExitCause::kData}};
+const std::map<std::string, ExitCause> kCauses = {{"error", ExitCause::kError},
+                                                  {"signal", ExitCause::kSignal},
+                                                  {"collective", ExitCause::kCollective},
+                                                  {"config", ExitCause::kConfig},
+                                                  {"completed", ExitCause::kCompleted},
+                                                  {"stopped", ExitCause::kStopped},
+                                                  {"unfit", ExitCause::kUnfit},
+                                                  {"storage", ExitCause::kStorage},
+                                                  {"damaged", ExitCause::kDamagedCheckpoint},
+                                                  {"data", ExitCause::kData},
+                                                  {"stalled", ExitCause::kStalled}};
 
 // A parsed command such as "submit a workers=2 final": its verb, its object, and its options by
 // name.
@@ -296,11 +301,19 @@ class World {
       rank.phase = RankPhase::kReady;
     } else if (command.verb == "running") {
       rank.phase = RankPhase::kRunning;
+      rank.step = command.Number("step", static_cast<int>(rank.step));
     } else if (command.verb == "exit") {
       rank.phase = RankPhase::kExited;
       rank.cause = kCauses.at(command.options.at("cause"));
+      rank.exit_code = command.Number("code", rank.cause == ExitCause::kSignal ? kKillSignal : 1);
     } else if (command.verb == "write") {
       Write(command, rank);
+    } else if (command.verb == "await") {
+      rank.progress = RankProgress{.phase = "all-reduce",
+                                   .awaits_peer = !command.options.contains("nothing"),
+                                   .peer = command.Number("peer", -1),
+                                   .still = std::chrono::milliseconds(command.Number("ms", 0)),
+                                   .limit = std::chrono::seconds(2)};
     } else if (command.verb == "lack") {
       rank.waiting = command.Text("what", "");
     } else {

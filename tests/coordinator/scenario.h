@@ -20,9 +20,12 @@
 //       with rank=N                            only this rank does
 //       listening RUN isa=LEVEL,LEVEL          offering these tuned instruction-set levels
 //       listening RUN nccl=ID                  with this NCCL id from rank 0
-//   exit RUN [rank=N] cause=CAUSE              a rank ends: signal collective config storage unfit
-//                                              damaged data completed stopped
+//       running RUN step=N                     and the last step that it has committed
+//   exit RUN [rank=N] cause=CAUSE [code=N]     a rank ends: error signal (9) collective config
+//                                              storage unfit damaged data stalled completed stopped
 //   write RUN step=N [loss=X] [final]          rank 0 wrote a checkpoint
+//   await RUN [rank=N] peer=N ms=N             a rank has waited for this peer; its limit is 2 s
+//       with nothing instead of peer=N         it computes
 //   lack RUN [rank=N] [what=X]                 a rank waits for X; without X: it continues
 //   found RUN whole|damaged|unreadable         the coordinator has read the suspected checkpoint
 //   restore RUN step=N                         a user restores this checkpoint from quarantine

@@ -228,7 +228,10 @@ void Simulation::TrainerTurn(Peer& peer, RankReport& rank) {
     rank.cause = cause;
   };
   if (assignment->stop) return exit(ExitCause::kStopped);
-  if (chaos_ && Chance(0.005)) return exit(ExitCause::kSignal);
+  if (chaos_ && Chance(0.005)) {
+    rank.exit_code = kKillSignal;
+    return exit(ExitCause::kSignal);
+  }
   if (chaos_ && Chance(0.002)) return exit(ExitCause::kStopped);
   if (rank.phase >= RankPhase::kReady && PeerIsGone(*assignment)) {
     if (Chance(0.5)) exit(ExitCause::kCollective);
@@ -245,9 +248,32 @@ void Simulation::TrainerTurn(Peer& peer, RankReport& rank) {
     rank.step = assignment->resume ? assignment->resume->step : 0;
   } else if (rank.phase == RankPhase::kReady && assignment->run->go) {
     rank.phase = RankPhase::kRunning;
-  } else if (rank.phase >= RankPhase::kRunning) {
+  } else if (rank.phase >= RankPhase::kRunning && !Hangs(rank, *assignment)) {
     RunStep(rank, *assignment);
   }
+}
+
+// A hang outlasts the chaos. An agent kills a rank that hangs alone, as gp-worker does.
+bool Simulation::Hangs(RankReport& rank, const Assignment& assignment) {
+  const std::pair group(rank.run, rank.epoch);
+  const auto ranks = static_cast<int>(assignment.run->placement.size());
+  if (chaos_ && ranks > 1 && Chance(0.002)) cut_.insert(group);
+  // Once a run: hangs in the same step on two nodes would rightly end it.
+  if (chaos_ && !has_hung_.contains(rank.run) && Chance(0.005)) {
+    has_hung_.insert(rank.run);
+    hung_.insert(rank.incarnation);
+  }
+  const bool alone = hung_.contains(rank.incarnation);
+  if (!alone && !cut_.contains(group)) return false;
+  if (!rank.progress) rank.progress.emplace();
+  rank.progress->awaits_peer = !alone;
+  rank.progress->peer = (rank.rank + 1) % ranks;
+  rank.progress->limit = std::chrono::seconds(2);
+  rank.progress->still += kTurn;
+  if (!alone || rank.progress->still < rank.progress->limit) return true;
+  rank.phase = RankPhase::kExited;
+  rank.cause = ExitCause::kStalled;
+  return true;
 }
 
 // Every node recognises a damaged checkpoint. During chaos the first node sometimes reports an
@@ -428,6 +454,16 @@ int Simulation::drains() const {
   });
   EXPECT_TRUE(loaded.ok()) << loaded;
   return drains;
+}
+
+int Simulation::stalls() const {
+  int stalls = 0;
+  const Status loaded = store_->Load([&stalls](const StoredEvent& stored) {
+    const auto* failed = std::get_if<RankFailed>(&stored.event.body);
+    stalls += failed != nullptr && failed->cause == ExitCause::kStalled ? 1 : 0;
+  });
+  EXPECT_TRUE(loaded.ok()) << loaded;
+  return stalls;
 }
 
 int Simulation::failures() const {

@@ -1,9 +1,10 @@
 // Simulation: the real Reconciler over a MemoryStore, model agents with model trainers, and a
 // network between them, all in one thread and driven by one seed. During chaos, trainers, agents
 // and the coordinator are killed at any time; the last write of a killed coordinator may be lost;
-// messages are lost, repeated and delayed; and time jumps. Some checkpoints are damaged, and one
-// node reports intact ones as damaged. An operator cordons, drains and uncordons nodes. The
-// invariants are checked after every turn. Once the chaos ends, every run must end.
+// messages are lost, repeated and delayed; and time jumps. Ranks hang, alone or because the ranks
+// of their group cannot reach each other any more. Some checkpoints are damaged, and one node
+// reports intact ones as damaged. An operator cordons, drains and uncordons nodes. The invariants
+// are checked after every turn. Once the chaos ends, every run must end.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +37,7 @@ class Simulation {
   int failures() const;
   int quarantined() const;
   int drains() const;  // number of drained runs
+  int stalls() const;  // failures because a rank made no progress
 
  private:
   class CrashingStore;
@@ -63,6 +65,7 @@ class Simulation {
   void PeerTurn(Peer& peer);
   bool MayConnect(const RankReport& rank, const Assignment& assignment);
   void TrainerTurn(Peer& peer, RankReport& rank);
+  bool Hangs(RankReport& rank, const Assignment& assignment);
   void RunStep(RankReport& rank, const Assignment& assignment);
   bool FindsDamaged(const Peer& peer, const Assignment& assignment);
   void ReadSuspected();
@@ -98,6 +101,10 @@ class Simulation {
   // sealed digests as trainers were told them
   std::map<std::pair<RunId, int64_t>, std::string> seals_;
   std::set<std::string> damaged_;  // digests of damaged checkpoints
+  // The epochs whose ranks cannot reach each other any more, and the trainers that hang alone.
+  std::set<std::pair<RunId, Epoch>> cut_;
+  std::set<std::string> hung_;
+  std::set<RunId> has_hung_;
 };
 
 }  // namespace gp::coordinator

@@ -22,6 +22,7 @@ TEST(Simulation, EveryRunEndsAndNothingAcknowledgedIsLost) {
   int failures = 0;
   int quarantined = 0;
   int drains = 0;
+  int stalls = 0;
   for (uint64_t seed = only > 0 ? only : 1; seed <= last; ++seed) {
     SCOPED_TRACE("GP_SIM_SEED=" + std::to_string(seed));
     Simulation simulation(seed);
@@ -31,8 +32,10 @@ TEST(Simulation, EveryRunEndsAndNothingAcknowledgedIsLost) {
     failures += simulation.failures();
     quarantined += simulation.quarantined();
     drains += simulation.drains();
+    stalls += simulation.stalls();
   }
   EXPECT_GT(drains, 0);
+  EXPECT_GT(stalls, 0);
   RecordProperty("coordinator_kills", kills);
   RecordProperty("failures", failures);
   EXPECT_GT(kills, 0);

@@ -21,6 +21,7 @@ class FakeCoordinatorPort final : public agent::CoordinatorPort {
     changed_.NotifyAll();
     return ++reports_;
   }
+  void NoteTurn() override {}
   uint64_t ReportedThrough() const override EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     return holds_reports_ ? 0 : reports_;

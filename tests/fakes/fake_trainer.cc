@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/machine/progress.h"
 #include "contract/channel.h"
 #include "fakes/fake_trainer_options.h"
 #include "fakes/hostile_words.h"
@@ -54,6 +55,7 @@ class FakeTrainer {
     Print(fmt::format("fake trainer started rank={} step={}", start_.rank, step_));
     if (!options_.hostile.empty()) SayHostileWords(options_.hostile, link::kEngineDescriptor);
     JoinGroup();
+    if (options_.hang) Hang();
     while (step_ < options_.steps) RunStep();
     Finish();
   }
@@ -73,6 +75,15 @@ class FakeTrainer {
     Say(link::Ready{.epoch = start_.epoch, .step = step_});
     Await<link::Go>();
     takes_steps_ = true;
+  }
+
+  // Its messages outlive its training.
+  [[noreturn]] void Hang() {
+    const int backward = static_cast<int>(progress::Phase::kBackward);
+    while (true) {
+      Say(link::Beat{.phase = backward, .count = 1, .longest_ms = 0});
+      Listen(milliseconds(100));
+    }
   }
 
   // On a GPU slot, the agent sets CUDA_VISIBLE_DEVICES.

@@ -44,6 +44,7 @@ StatusOr<FakeTrainerOptions> ParseFakeTrainerOptions(const std::string& resolved
   }
   ReadFlag(root, "fake-ignore-stop", options.ignore_stop);
   ReadFlag(root, "fake-silent", options.silent);
+  ReadFlag(root, "fake-hang", options.hang);
   return options;
 }
 

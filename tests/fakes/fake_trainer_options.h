@@ -20,6 +20,7 @@ struct FakeTrainerOptions {
   std::string fail_message;       // fake-fail-message: its last message; empty: none
   bool ignore_stop = false;       // fake-ignore-stop: ignores Stop and SIGTERM
   bool silent = false;            // fake-silent: never sends Listening
+  bool hang = false;              // fake-hang: takes no step and says that it computes
   std::string hostile;            // fake-hostile: what it sends instead (fakes/hostile_words.h)
 };
 

@@ -80,6 +80,7 @@ struct Agent::Executor {
     Rank& rank = At(action.key);
     rank.killed = true;
     rank.kill_reason = action.reason;
+    rank.killed_as_hung = action.hung;
     LogInfo("killing trainer", {{"trainer", Describe(action.key)}, {"reason", action.reason}});
     agent.running_.at(action.key).process->Signal(SIGKILL);
   }
@@ -105,8 +106,11 @@ void Agent::Run() {
   while (!HasLeft()) {
     Publish();
     WaitForEvents();
+    running_time_.Advance(clock_.Now());
+    coordinator_.NoteTurn();
     DrainInbox();
     ServeTrainers();
+    WatchProgress();
     Reconcile();
   }
   Publish();
@@ -246,6 +250,9 @@ void Agent::KillForProtocolError(Rank& rank, TrainerProcess& process, const std:
 
 void Agent::HandleMessage(Rank& rank, const link::Message& message) {
   if (Observe(rank, message, clock_.Now())) changed_ = true;
+  if (const auto* progress = std::get_if<link::Beat>(&message)) {
+    rank.progress.Observe(*progress, running_time_.passed());
+  }
   const auto* written = std::get_if<link::CheckpointReport>(&message);
   if (written != nullptr && written->epoch == rank.key.epoch) {
     metrics_.CheckpointWritten(
@@ -279,6 +286,7 @@ void Agent::HandleExit(Rank& rank, Running& running, int wait_status) {
                       .finished = rank.phase == v1::RANK_PHASE_FINISHED,
                       .told_stop = rank.told_stop(),
                       .kill_reason = rank.kill_reason,
+                      .hung = rank.killed_as_hung,
                       .memory_killed = WasKilledForMemory(running),
                       .memory_limit_bytes = running.group ? running.group->ReachedLimitBytes() : 0,
                       .failed = rank.failed,
@@ -298,6 +306,19 @@ void Agent::RecordExit(Rank& rank, ExitReport exit) {
                              {"slot", rank.slot_id},
                              {"cause", CauseLabel(rank.exit.cause)},
                              {"message", rank.exit.message}});
+}
+
+void Agent::WatchProgress() {
+  const auto running = running_time_.passed();
+  for (const auto& [key, process] : running_) {
+    Rank& rank = *ranks_.Find(key);
+    if (rank.link_lost_at) continue;
+    rank.hang = rank.progress.Hang(running).value_or("");
+    rank.reported_progress = rank.progress.Report(running);
+    if (rank.reported_progress) stepped_ = true;
+    const bool too_long = rank.progress.AwaitsPeerTooLong(running);
+    if (std::exchange(rank.awaits_peer_too_long, too_long) != too_long) changed_ = true;
+  }
 }
 
 void Agent::Reconcile() {

@@ -19,6 +19,7 @@
 #include "worker/agent/load/process_use.h"
 #include "worker/agent/load/storage_space.h"
 #include "worker/agent/metrics.h"
+#include "worker/agent/progress_watch.h"
 #include "worker/agent/rank.h"
 #include "worker/agent/reconcile.h"
 #include "worker/agent/run_files.h"
@@ -79,6 +80,8 @@ class Agent {
   void HandleExit(Rank& rank, Running& running, int wait_status);
   static bool WasKilledForMemory(const Running& running);
 
+  // Notes which trainers hang, and what the next report says about their progress.
+  void WatchProgress();
   void Reconcile();
   void StartTrainer(const v1::Assignment& assignment);
   StatusOr<TrainerCommand> CommandFor(const v1::Assignment& assignment, const SlotInfo& slot) const;
@@ -111,6 +114,7 @@ class Agent {
   CoordinatorPort& coordinator_;
   AgentMetrics& metrics_;
 
+  RunningTime running_time_;
   NewestDesiredState desired_;
   RankTable ranks_;
   std::map<RankKey, Running> running_;

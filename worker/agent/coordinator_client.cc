@@ -58,6 +58,15 @@ uint64_t CoordinatorClient::Report(v1::AgentReport report, bool urgent) {
   return report_number_;
 }
 
+void CoordinatorClient::NoteTurn() {
+  MutexLock lock(mutex_);
+  turned_at_ = std::chrono::steady_clock::now();
+}
+
+bool CoordinatorClient::LoopTurns(SteadyTime now) const {
+  return !turned_at_ || now - *turned_at_ < options_.turn_max;
+}
+
 uint64_t CoordinatorClient::ReportedThrough() const {
   MutexLock lock(mutex_);
   return reported_through_;
@@ -270,6 +279,7 @@ bool CoordinatorClient::NextMessage(v1::AgentMessage& message, uint64_t& report_
 
 bool CoordinatorClient::FillMessage(v1::AgentMessage& message, SteadyTime now) {
   message.Clear();
+  if (now >= report_due_ && !LoopTurns(now)) report_due_ = now + report_interval_;
   const bool first_telemetry = report_urgent_ && CanSendTelemetry() && !telemetry_went_first_;
   if (!first_telemetry && (report_urgent_ || now >= report_due_)) {
     *message.mutable_report() = report_;

@@ -34,6 +34,9 @@ struct CoordinatorClientOptions {
   // After all queued telemetry was sent, the next message waits this long, so that it carries
   // several items. An urgent report does not wait: the queued telemetry is sent before it.
   std::chrono::nanoseconds telemetry_interval = std::chrono::milliseconds(50);
+  // The agent's loop hangs when it has not turned for this long: far longer than a turn takes, and
+  // shorter than a lease.
+  std::chrono::nanoseconds turn_max = std::chrono::seconds(3);
   size_t telemetry_items_max = 65536;  // unsent points, and as many unsent lines
   v1::AgentHello hello;                // without probe, ranks and generation
 };
@@ -44,6 +47,7 @@ class CoordinatorClient final : public CoordinatorPort {
   ~CoordinatorClient() override;
 
   uint64_t Report(v1::AgentReport report, bool urgent) override EXCLUDES(mutex_);
+  void NoteTurn() override EXCLUDES(mutex_);
   uint64_t ReportedThrough() const override EXCLUDES(mutex_);
   void Tell(v1::TelemetryItem item) override EXCLUDES(mutex_);
 
@@ -70,6 +74,7 @@ class CoordinatorClient final : public CoordinatorPort {
   bool NextMessage(v1::AgentMessage& message, uint64_t& report_number) EXCLUDES(mutex_);
   void NoteReported(uint64_t report_number) EXCLUDES(mutex_);
   bool FillMessage(v1::AgentMessage& message, SteadyTime now) REQUIRES(mutex_);
+  bool LoopTurns(SteadyTime now) const REQUIRES(mutex_);
   SteadyTime NextWake(SteadyTime now) const REQUIRES(mutex_);
   // True when telemetry is unsent and the coordinator's window has room.
   bool CanSendTelemetry() const REQUIRES(mutex_);
@@ -104,6 +109,7 @@ class CoordinatorClient final : public CoordinatorPort {
   uint64_t reported_through_ GUARDED_BY(mutex_) = 0;
   bool report_urgent_ GUARDED_BY(mutex_) = false;
   SteadyTime report_due_ GUARDED_BY(mutex_);
+  std::optional<SteadyTime> turned_at_ GUARDED_BY(mutex_);
   // True when a batch of telemetry was sent ahead of a waiting urgent report, so that the
   // coordinator gets a trainer's output and measurements before its exit.
   bool telemetry_went_first_ GUARDED_BY(mutex_) = false;

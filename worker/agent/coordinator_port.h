@@ -17,6 +17,9 @@ class CoordinatorPort {
   // also unchanged, as a sign of life; the coordinator's Welcome sets the interval. Returns the
   // report's number, counted from 1.
   virtual uint64_t Report(v1::AgentReport report, bool urgent) = 0;
+  // A turn of the agent's loop. When the loop has not turned for some seconds, the newest report is
+  // no sign of life and is not sent again.
+  virtual void NoteTurn() = 0;
   // The number of the newest report that was put on the stream.
   virtual uint64_t ReportedThrough() const = 0;
 

@@ -33,6 +33,7 @@ struct EngineJudge {
         m.protocol_min, m.protocol, link::kProtocolMin, link::kProtocol);
   }
   std::string operator()(const link::Ready&) const { return ""; }
+  std::string operator()(const link::Beat&) const { return ""; }
   std::string operator()(const link::Finished&) const { return ""; }
   std::string operator()(const link::Failed&) const { return ""; }  // Observe cuts its text
   std::string operator()(const link::Stopped& m) const {

@@ -83,6 +83,7 @@ ExitReport ExplainSignal(const ExitEvidence& evidence) {
   if (evidence.told_stop) {
     return {v1::EXIT_CAUSE_STOPPED, signal, "did not stop when asked and was killed"};
   }
+  if (evidence.hung) return {v1::EXIT_CAUSE_STALLED, signal, evidence.kill_reason};
   if (!evidence.kill_reason.empty()) {
     return {v1::EXIT_CAUSE_ERROR, signal, "killed: " + evidence.kill_reason};
   }

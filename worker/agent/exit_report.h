@@ -23,6 +23,7 @@ struct ExitEvidence {
   bool finished = false;    // it reported that all its steps are done
   bool told_stop = false;   // the agent asked it to stop
   std::string kill_reason;  // why the agent killed it; empty: it did not
+  bool hung = false;        // the agent killed it because it made no progress
   // The kernel killed a process for lack of memory: in its control group, or without such a group
   // anywhere on this machine while it ran.
   bool memory_killed = false;

@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "daemon/gpu_devices.h"
+
 namespace gp::agent {
 namespace {
 
@@ -41,6 +43,11 @@ std::string WhyNotExecutable(const std::string& path) {
          "; 'make gpu' builds it: put it beside gp-worker, or name it with gp-worker --gpu-trainer";
 }
 
+std::string WhyNoTrainer(const std::string& program) {
+  const std::string why = WhyNotExecutable(program);
+  return why.empty() ? daemon::MakeUnifiedMemoryDevice() : why;
+}
+
 GpuWatch::GpuWatch(const GpuInventory& inventory, std::vector<SlotInfo> slots,
                    std::string trainer_program, std::chrono::nanoseconds interval, Inbox& inbox,
                    AgentMetrics& metrics)
@@ -67,7 +74,7 @@ void GpuWatch::Loop() {
 
 void GpuWatch::Look() {
   const std::vector<GpuReading> readings = inventory_.Read();
-  SlotHealths healths = HealthOf(slots_, readings, WhyNotExecutable(trainer_program_));
+  SlotHealths healths = HealthOf(slots_, readings, WhyNoTrainer(trainer_program_));
   metrics_.SetGpus(slots_, readings, healths);
   if (healths == told_) return;
   // If the inbox is full, the next reading posts the change again.

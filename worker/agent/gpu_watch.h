@@ -25,6 +25,10 @@ SlotHealths HealthOf(const std::vector<SlotInfo>& slots, const std::vector<GpuRe
 // Why `path` cannot be executed, and what to do; empty if it can.
 std::string WhyNotExecutable(const std::string& path);
 
+// Why `program` cannot start on a GPU of this machine, and what to do; empty if it can. Makes a
+// device file that is missing (daemon/gpu_devices.h).
+std::string WhyNoTrainer(const std::string& program);
+
 class GpuWatch {
  public:
   // `inventory`, `inbox` and `metrics` must outlive this object. `slots`: those of the inventory's

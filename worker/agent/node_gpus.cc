@@ -47,7 +47,7 @@ NodeGpus FindGpus(const WorkerSettings& settings, const char* environment,
   gpus.problem = gpus.inventory->problem();
   gpus.slots = MakeGpuSlots(gpus.inventory->gpus(), cores);
   const SlotHealths healths =
-      HealthOf(gpus.slots, gpus.inventory->Read(), WhyNotExecutable(gpus.trainer_program));
+      HealthOf(gpus.slots, gpus.inventory->Read(), WhyNoTrainer(gpus.trainer_program));
   for (SlotInfo& slot : gpus.slots) {
     if (const auto found = healths.find(slot.id); found != healths.end()) {
       slot.health = found->second;

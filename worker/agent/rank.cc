@@ -104,6 +104,9 @@ v1::RankStatus StatusOf(const Rank& rank) {
   status.set_pid(rank.pid);
   for (const v1::WrittenCheckpoint& written : rank.written) *status.add_written() = written;
   if (!rank.exited()) status.set_waiting(rank.waiting);
+  if (!rank.exited() && rank.reported_progress) {
+    *status.mutable_progress() = *rank.reported_progress;
+  }
   if (rank.exited()) {
     status.set_exit_cause(rank.exit.cause);
     status.set_exit_code(rank.exit.code);

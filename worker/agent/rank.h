@@ -14,6 +14,7 @@
 #include "contract/messages.h"
 #include "gp/v1/agent_service.pb.h"
 #include "worker/agent/exit_report.h"
+#include "worker/agent/progress_watch.h"
 #include "worker/agent/save_times.h"
 
 namespace gp::agent {
@@ -55,6 +56,14 @@ struct Rank {
   std::optional<MonotonicTime> told_stop_at;
   std::optional<MonotonicTime> told_stop_now_at;  // when it was told to exit without saving
   std::string kill_reason;                        // why the agent ended it
+
+  ProgressWatch progress;
+  // The watch's answers in the agent's newest turn: why the trainer counts as hung (empty: it does
+  // not), what the next report says, and whether the coordinator must compare the ranks.
+  std::string hang;
+  std::optional<v1::RankProgress> reported_progress;
+  bool awaits_peer_too_long = false;
+  bool killed_as_hung = false;
 
   std::optional<MonotonicTime> link_lost_at;
   std::string waiting;                 // what the trainer waits for

@@ -180,6 +180,8 @@ void Tend(const Rank& rank, const v1::DesiredState* desired, const v1::Assignmen
     actions.push_back(Kill{rank.key, *lost});
   } else if (const auto reason = Overrun(rank, options, now)) {
     actions.push_back(Kill{rank.key, *reason});
+  } else if (!rank.hang.empty() && !rank.told_stop()) {
+    actions.push_back(Kill{rank.key, rank.hang, /*hung=*/true});
   } else if (assignment != nullptr && assignment->stop()) {
     Stop(rank, assignment->stop_reason(), assignment->stop_now(), options, now, actions);
   } else if (mode == AgentMode::kLeaving) {

@@ -54,6 +54,7 @@ struct Terminate {
 struct Kill {
   RankKey key;
   std::string reason;
+  bool hung = false;
 };
 // Remove the rank from the table: its exit was reported and the coordinator no longer lists it.
 struct Forget {

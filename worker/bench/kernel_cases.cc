@@ -100,14 +100,18 @@ void KernelCases::AddAttention() {
 void KernelCases::AddLayerNorm() {
   const int64_t c = options_.shape.channels;
   const int64_t count = rows_ * c;
-  const Buffer in = Fp32(Values(count));
-  const Buffer din = Fp32(Values(count));
-  const Buffer residual = Fp32(Values(count));
+  const bool is_bf16 = options_.residual == runspec::ResidualType::kBf16;
+  const DataType stream = is_bf16 ? DataType::kBfloat16 : DataType::kFloat32;
+  const Buffer in = noise_.Values(count, stream);
+  const Buffer din = noise_.Values(count, stream);
+  const Buffer residual = noise_.Values(count, stream);
   const Buffer out = Activation(count);
   const Buffer dout = Activation(count);
-  float* parameters = Values(4 * c);
+  const Buffer dbranch = Activation(count);
+  float* parameters = Values(5 * c);
   float* beta = options_.shape.bias ? parameters + c : nullptr;
   float* dbeta = beta != nullptr ? parameters + 3 * c : nullptr;
+  float* dbias = beta != nullptr ? parameters + 4 * c : nullptr;
   float* statistics = Values(2 * rows_);
   const LayerNorm forward{rows_, c, out, statistics, statistics + rows_, in, parameters, beta};
   const LayerNormBackward backward{.rows = rows_,
@@ -128,14 +132,19 @@ void KernelCases::AddLayerNorm() {
   const int layers = static_cast<int>(options_.shape.layers);
   backend_->Forward(forward);  // so that mean and rstd match the input
   Add("LayerNorm", sizes,
-      {.bytes = values * (4 + Size(type_)), .run = [=] { backend->Forward(forward); }});
+      {.bytes = values * (Size(stream) + Size(type_)), .run = [=] { backend->Forward(forward); }});
   Add("residual + LayerNorm", sizes,
-      {.bytes = values * (8 + 2 * Size(type_)), .calls_per_step = 2 * layers, .run = [=] {
-         backend->ResidualLayerNorm(residual, in, dout, Dropout{}, forward);
-       }});
-  Add("LayerNorm backward", sizes,
-      {.bytes = values * (12 + Size(type_)), .calls_per_step = 2 * layers + 1, .run = [=] {
-         backend->Backward(backward);
+      {.bytes = values * 2 * (Size(stream) + Size(type_)),
+       .calls_per_step = 2 * layers,
+       .run = [=] { backend->ResidualLayerNorm(residual, in, dout, Dropout{}, forward); }});
+  Add("LayerNorm backward", sizes, {.bytes = values * (3 * Size(stream) + Size(type_)), .run = [=] {
+                                      backend->Backward(backward);
+                                    }});
+  Add("LayerNorm backward + residual", sizes,
+      {.bytes = values * (3 * Size(stream) + 2 * Size(type_)),
+       .calls_per_step = 2 * layers,
+       .run = [=] {
+         backend->ResidualLayerNormBackward(backward, {.dbranch = dbranch, .dbias = dbias});
        }});
 }
 

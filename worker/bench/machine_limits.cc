@@ -42,7 +42,8 @@ ModelOptions WithRoomFor(ModelOptions options, int64_t side) {
 }
 
 double DeviceFlops(const ModelOptions& options, int64_t side) {
-  const std::unique_ptr<Backend> backend = MakeBackend(WithRoomFor(options, side)).backend;
+  const std::unique_ptr<Backend> backend =
+      MakeBackend(WithRoomFor(WithoutTraining(options), side)).backend;
   NoiseSource noise(*backend);
   const DataType type = ComputeTypeOf(options);
   const LinearForward product{.shape = {side, side, side},
@@ -56,7 +57,7 @@ double DeviceFlops(const ModelOptions& options, int64_t side) {
 
 double DeviceBandwidth(const ModelOptions& options, int64_t side) {
   const int64_t bytes = 16 * side * side;
-  const std::unique_ptr<Backend> backend = MakeBackend(options).backend;
+  const std::unique_ptr<Backend> backend = MakeBackend(WithoutTraining(options)).backend;
   void* from = backend->Allocate(bytes);
   void* to = backend->Allocate(bytes);
   const double seconds = BestSeconds(*backend, [&] { backend->Copy(to, from, bytes); });
@@ -88,8 +89,8 @@ double MeasureBandwidth(const ModelOptions& options, int64_t peak_side) {
   return MeasureMemoryBandwidth(options.threads);
 }
 
-double MeasureReadBandwidth(const ModelOptions& options) {
-  if (options.device.on) return MeasureBandwidth(options);
+double MeasureReadBandwidth(const ModelOptions& options, int64_t peak_side) {
+  if (options.device.on) return DeviceBandwidth(options, peak_side);
   return MeasureMemoryReads(options.threads);
 }
 

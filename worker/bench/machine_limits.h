@@ -27,6 +27,6 @@ double MeasureTileFlops(const ModelOptions& options);
 // bytes on the device.
 double MeasureBandwidth(const ModelOptions& options, int64_t peak_side = kPeakSide);
 // Bytes per second that options.threads cores read; on a device, the result of MeasureBandwidth.
-double MeasureReadBandwidth(const ModelOptions& options);
+double MeasureReadBandwidth(const ModelOptions& options, int64_t peak_side = kPeakSide);
 
 }  // namespace gp::engine

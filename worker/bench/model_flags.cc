@@ -33,12 +33,16 @@ const std::map<std::string, runspec::Attention>& Attentions() {
   static const std::map<std::string, runspec::Attention> attentions = {
       {"flash", runspec::Attention::kFlash},
       {"math", runspec::Attention::kMath},
-      {"cudnn", runspec::Attention::kCudnn}};
+      {"cudnn", runspec::Attention::kCudnn},
+      {"own", runspec::Attention::kOwn}};
   return attentions;
 }
 
 void AddMemoryFlags(const Command& app, ModelFlags& flags) {
-  app.Option("--attention", flags.attention).OneOf({"flash", "math", "cudnn"}).ShowDefault();
+  app.Option("--attention", flags.attention,
+             "flash: cuDNN's where it works, else gp's own; cudnn, own: nothing else")
+      .OneOf({"flash", "math", "cudnn", "own"})
+      .ShowDefault();
   app.Option("--recompute", flags.recompute, "what the backward pass recomputes")
       .OneOf({"none", "gelu", "block"})
       .ShowDefault();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/machine/progress.h"
 #include "plan/batch_ramp.h"
 
 namespace gp::engine {
@@ -34,6 +35,7 @@ BatchReader::Place BatchReader::After(const Place& place) const {
 Status BatchReader::Read(int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
                          std::span<int32_t> targets) {
   const Place place{step, shard, micro_batch};
+  const progress::Awaiting waiting(progress::Wait::kData);
   MutexLock lock(mutex_);
   if (asked_ || ahead_ != place) counts_.batches_ready = 0;
   AwaitRead();

@@ -23,8 +23,12 @@ std::unique_ptr<Backend> MakeSamplerBackend(const runspec::ModelShape& shape,
                                             runspec::Precision precision, int threads,
                                             bool on_device) {
   if (!on_device) return MakeCpuBackend({.threads = threads});
-  const runspec::ArenaOptions arena = runspec::WithPrecision(
-      precision, {.micro_batch = 1, .sequence = shape.context, .on_gpu = true});
+  // A decoder needs none of the attention kernels that a device's backend plans and checks.
+  const runspec::ArenaOptions arena =
+      runspec::WithPrecision(precision, {.micro_batch = 1,
+                                         .sequence = shape.context,
+                                         .attention = runspec::Attention::kMath,
+                                         .on_gpu = true});
   return MakeDeviceBackend({.shape = shape, .arena = arena, .precision = precision}).backend;
 }
 

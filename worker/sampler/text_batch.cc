@@ -20,6 +20,11 @@ class TextBatch::Text {
   std::span<const int32_t> written() const {
     return std::span(tokens_).subspan(request_.prompt.size());
   }
+  // Decides the next token.
+  double Uniform() const {
+    return KeyedUniform(request_.seed, request_.sample,
+                        static_cast<uint64_t>(std::ssize(written())));
+  }
   bool is_scored() const { return request_.scored.has_value(); }
   bool scores_prompt() const { return is_scored() && request_.score_prompt; }
   bool is_written() const { return std::ssize(written()) >= request_.max_tokens; }
@@ -43,13 +48,21 @@ class TextBatch::Text {
     return std::ssize(tokens_) - static_cast<int64_t>(read_);
   }
 
-  SlotTokens Read(int64_t count) {
+  // `drawable` ids may be drawn, of which the decoder may find the likeliest itself.
+  SlotTokens Read(int64_t count, int64_t drawable, const Decoder& decoder) {
     const auto tokens =
         std::span<const int32_t>(tokens_).subspan(read_, static_cast<size_t>(count));
     read_ += static_cast<size_t>(count);
     WantedLogits wanted = read_ == tokens_.size() ? WantedLogits::kLast : WantedLogits::kNone;
     if (scores_prompt() && written().empty()) wanted = WantedLogits::kAll;
-    return {slot_, tokens, wanted};
+    SlotTokens read{slot_, tokens, wanted};
+    const int64_t found = decoder.likely_count();
+    const bool draws = wanted == WantedLogits::kLast && !is_scored() && drawable >= found;
+    if (draws && NeedsOnly(request_.sampling, found, drawable)) {
+      likely_.below = drawable;
+      read.likely = &likely_;
+    }
+    return read;
   }
 
   bool has_read_all() const { return read_ == tokens_.size(); }
@@ -62,6 +75,7 @@ class TextBatch::Text {
   const TextRequest request_;
   int64_t slot_ = -1;
   std::vector<int32_t> tokens_;  // the prompt's, then the written ones
+  LikelyTokens likely_;          // of the last pass, if the decoder found them
   size_t read_ = 0;
 };
 
@@ -108,7 +122,7 @@ void TextBatch::PlanPass() {
       room -= count;
     }
     if (count == 0) continue;
-    added_.push_back(text->Read(count));
+    added_.push_back(text->Read(count, options_.drawable, decoder_));
     reading_.push_back(text.get());
   }
 }
@@ -143,7 +157,11 @@ TextProgress TextBatch::Note(Text& text, const SlotTokens& read, std::span<float
   if (read.wanted == WantedLogits::kAll) ScorePrompt(text, read, logits, progress);
   if (!text.has_read_all()) return progress;
   if (!text.is_written()) {
-    AddToken(text, logits.last(static_cast<size_t>(decoder_.vocabulary())), progress);
+    const std::optional<int32_t> token =
+        read.likely != nullptr
+            ? Draw(text, *read.likely)
+            : Draw(text, logits.last(static_cast<size_t>(decoder_.vocabulary())), progress);
+    AddToken(text, token, progress);
   }
   if (progress.end == TextEnd::kNone && text.is_written()) progress.end = TextEnd::kLength;
   return progress;
@@ -161,29 +179,40 @@ void TextBatch::ScorePrompt(const Text& text, const SlotTokens& read, std::span<
   }
 }
 
-void TextBatch::AddToken(Text& text, std::span<float> logits, TextProgress& progress) const {
+std::optional<int32_t> TextBatch::Draw(const Text& text, const LikelyTokens& likely) {
+  if (!std::isfinite(likely.logits[0])) return std::nullopt;
+  return SampleToken(likely, text.request().sampling, text.Uniform());
+}
+
+std::optional<int32_t> TextBatch::Draw(const Text& text, std::span<float> logits,
+                                       TextProgress& progress) const {
   const TextRequest& request = text.request();
   const std::span<float> drawable = logits.first(static_cast<size_t>(options_.drawable));
-  if (!std::isfinite(LargestLogit(drawable))) {
-    progress.end = TextEnd::kNotFinite;
-    return;
-  }
+  if (!std::isfinite(LargestLogit(drawable))) return std::nullopt;
   // Scores use the logits before any adjustment.
   const std::vector<float> given =
       text.is_scored() ? std::vector<float>(logits.begin(), logits.end()) : std::vector<float>();
   AdjustLogits(request.sampling, text.written(), drawable);
-  const double uniform =
-      KeyedUniform(request.seed, request.sample, static_cast<uint64_t>(std::ssize(text.written())));
-  const int32_t token = SampleToken(drawable, request.sampling, uniform);
-  if (std::ranges::find(request.end_tokens, token) != request.end_tokens.end()) {
-    progress.end = TextEnd::kEndToken;
-    return;
-  }
+  const int32_t token = SampleToken(drawable, request.sampling, text.Uniform());
   if (text.is_scored()) {
     progress.score = ScoreToken(given, options_.drawable, token, *request.scored);
   }
+  return token;
+}
+
+void TextBatch::AddToken(Text& text, std::optional<int32_t> token, TextProgress& progress) {
+  if (!token) {
+    progress.end = TextEnd::kNotFinite;
+    return;
+  }
+  const std::vector<int32_t>& ends = text.request().end_tokens;
+  if (std::ranges::find(ends, *token) != ends.end()) {
+    progress.end = TextEnd::kEndToken;
+    progress.score = {};
+    return;
+  }
   progress.token = token;
-  text.Append(token);
+  text.Append(*token);
 }
 
 }  // namespace gp::engine

@@ -82,7 +82,11 @@ class TextBatch {
   TextProgress Note(Text& text, const SlotTokens& read, std::span<float> logits) const;
   void ScorePrompt(const Text& text, const SlotTokens& read, std::span<const float> logits,
                    TextProgress& progress) const;
-  void AddToken(Text& text, std::span<float> logits, TextProgress& progress) const;
+  // The text's next token; none if the logits are not finite.
+  static std::optional<int32_t> Draw(const Text& text, const LikelyTokens& likely);
+  std::optional<int32_t> Draw(const Text& text, std::span<float> logits,
+                              TextProgress& progress) const;
+  static void AddToken(Text& text, std::optional<int32_t> token, TextProgress& progress);
 
   Decoder& decoder_;
   const TextBatchOptions options_;

@@ -27,19 +27,28 @@ std::vector<Candidate> WeighAll(std::span<const float> logits, double temperatur
   return candidates;
 }
 
+// The weights of likely tokens with these logits, the likeliest first.
+std::vector<Candidate> WeighLikely(std::span<const int32_t> ids, std::span<const float> logits,
+                                   double temperature) {
+  const double largest = logits[0];
+  std::vector<Candidate> candidates;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    candidates.push_back(
+        {static_cast<size_t>(ids[i]), std::exp((logits[i] - largest) / temperature)});
+  }
+  std::sort(candidates.begin(), candidates.end(),
+            [](const Candidate& a, const Candidate& b) { return a.id < b.id; });
+  return candidates;
+}
+
 std::vector<Candidate> Weigh(std::span<const float> logits, const SamplingOptions& options) {
   if (options.top_k <= 0 || options.top_k >= std::ssize(logits)) {
     return WeighAll(logits, options.temperature);
   }
-  std::vector<int32_t> ids = LikeliestIds(logits, options.top_k);
-  const double largest = logits[static_cast<size_t>(ids[0])];
-  std::sort(ids.begin(), ids.end());
-  std::vector<Candidate> candidates;
-  for (const int32_t id : ids) {
-    const auto index = static_cast<size_t>(id);
-    candidates.push_back({index, std::exp((logits[index] - largest) / options.temperature)});
-  }
-  return candidates;
+  const std::vector<int32_t> ids = LikeliestIds(logits, options.top_k);
+  std::vector<float> of_ids;
+  for (const int32_t id : ids) of_ids.push_back(logits[static_cast<size_t>(id)]);
+  return WeighLikely(ids, of_ids, options.temperature);
 }
 
 double Total(std::span<const Candidate> candidates) {
@@ -82,6 +91,15 @@ int32_t Draw(std::span<const Candidate> candidates, double uniform) {
   return static_cast<int32_t>(candidates[last].id);
 }
 
+int32_t DrawOne(std::vector<Candidate> candidates, const SamplingOptions& options, double uniform) {
+  if (options.top_p < 1) KeepNucleus(options.top_p, candidates);
+  // The likeliest has the weight 1.
+  if (options.min_p > 0) {
+    std::erase_if(candidates, [&](const Candidate& c) { return c.weight < options.min_p; });
+  }
+  return Draw(candidates, uniform);
+}
+
 }  // namespace
 
 double KeyedUniform(uint64_t seed, uint64_t sample, uint64_t position) {
@@ -110,13 +128,23 @@ int32_t SampleToken(std::span<const float> logits, const SamplingOptions& option
   if (options.temperature < kTemperatureLeast) {
     return LikeliestIds(logits, 1)[0];
   }
-  std::vector<Candidate> candidates = Weigh(logits, options);
-  if (options.top_p < 1) KeepNucleus(options.top_p, candidates);
-  // The likeliest has the weight 1.
-  if (options.min_p > 0) {
-    std::erase_if(candidates, [&](const Candidate& c) { return c.weight < options.min_p; });
-  }
-  return Draw(candidates, uniform);
+  return DrawOne(Weigh(logits, options), options, uniform);
+}
+
+bool NeedsOnly(const SamplingOptions& options, int64_t count, int64_t drawable) {
+  const bool adjusts = options.presence_penalty != 0 || options.frequency_penalty != 0 ||
+                       !options.logit_bias.empty();
+  if (adjusts || count < 1) return false;
+  if (options.temperature < kTemperatureLeast) return true;
+  return options.top_k >= 1 && options.top_k <= count && options.top_k < drawable;
+}
+
+int32_t SampleToken(const LikelyTokens& likely, const SamplingOptions& options, double uniform) {
+  if (options.temperature < kTemperatureLeast) return likely.ids[0];
+  const auto count = static_cast<size_t>(options.top_k);
+  return DrawOne(WeighLikely(std::span(likely.ids).first(count),
+                             std::span(likely.logits).first(count), options.temperature),
+                 options, uniform);
 }
 
 }  // namespace gp::engine

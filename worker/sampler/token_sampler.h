@@ -7,6 +7,8 @@
 #include <map>
 #include <span>
 
+#include "worker/engine/model/decoder.h"
+
 namespace gp::engine {
 
 // In the order in which they are applied.
@@ -29,9 +31,15 @@ double KeyedUniform(uint64_t seed, uint64_t sample, uint64_t position);
 void AdjustLogits(const SamplingOptions& options, std::span<const int32_t> written,
                   std::span<float> logits);
 
+// Whether the first `count` of the likeliest tokens among `drawable` are enough to choose the same
+// token as from all logits.
+bool NeedsOnly(const SamplingOptions& options, int64_t count, int64_t drawable);
+
 // The token at which the running sum of the probabilities, in the order of the ids, passes
 // `uniform`. Equal logits at the limit of top k or top p: the lower id is kept. REQUIRES: at least
 // one logit.
 int32_t SampleToken(std::span<const float> logits, const SamplingOptions& options, double uniform);
+// The same choice from the likeliest tokens. REQUIRES: NeedsOnly of their number and `below`.
+int32_t SampleToken(const LikelyTokens& likely, const SamplingOptions& options, double uniform);
 
 }  // namespace gp::engine

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/machine/progress.h"
 #include "formats/checkpoint_directory.h"
 #include "storage/local_storage.h"
 #include "worker/engine/step/training_error.h"
@@ -41,6 +42,7 @@ std::optional<std::string> MissingOfCheckpoint(const contract::ResumePoint& resu
 void AwaitCheckpointVisible(const std::string& directory,
                             const std::function<std::optional<std::string>()>& find_missing,
                             Communicator& communicator, const VisibilityTimeout& timeout) {
+  const progress::Awaiting waiting(progress::Wait::kStorage);
   std::optional<std::string> missing;
   for (int checks = 1;; ++checks) {
     missing = find_missing();

@@ -7,6 +7,7 @@
 #include "base/backoff.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/machine/progress.h"
 #include "formats/checkpoint_directory.h"
 #include "formats/recorded_precision.h"
 #include "plan/batch_ramp.h"
@@ -87,6 +88,20 @@ void CheckOptimizer(const TrainingRecord& record, const std::string& directory,
       fmt::format("the checkpoint {} was made with optimizer.kind: {}, but the run has {}, which "
                   "cannot continue from it; set optimizer.kind: {}, or submit a new run",
                   directory, *record.optimizer, OptimizerText(kind), *record.optimizer));
+}
+
+// An optimizer goes on with the arithmetic with which it began.
+void ContinueNumerics(const TrainingRecord& record, const std::string& directory,
+                      Optimizer& optimizer) {
+  const std::string refusal = optimizer.ContinueWith(record.optimizer_numerics.value_or(1));
+  if (refusal.empty()) return;
+  throw TrainingError(
+      ExitCause::kConfig,
+      fmt::format("the run cannot continue from the checkpoint {}: {}", directory, refusal));
+}
+
+void RecordNumerics(const Optimizer& optimizer, TrainingRecord& record) {
+  if (optimizer.numerics() != 1) record.optimizer_numerics = optimizer.numerics();
 }
 
 void RecordBudget(const RunBudget& budget, TrainingRecord& record) {
@@ -182,6 +197,7 @@ void ThrowIfUnreadable(const Status& status, const std::string& directory) {
 Status ReadOptimizedState(const std::string& directory, const formats::CheckpointManifest& manifest,
                           PreparedRun& run, TrainingStep& training_step) {
   Optimizer& optimizer = training_step.optimizer();
+  ContinueNumerics(manifest.record, directory, optimizer);
   // Each rank reads all moments and takes its part.
   HostMoments all;
   std::span<float> first = optimizer.first_moment();
@@ -280,6 +296,7 @@ StatusOr<SavedCheckpoint> Checkpoints::SaveNow(const CheckpointState& state) {
 
 Status Checkpoints::Start(const CheckpointState& state) {
   const MonotonicTime begin = clock_.Now();
+  const progress::Awaiting waiting(progress::Wait::kStorage);
   const Status started = writer_.Start(state);
   held_up_ = clock_.Now() - begin;
   return started;
@@ -287,6 +304,7 @@ Status Checkpoints::Start(const CheckpointState& state) {
 
 StatusOr<SavedCheckpoint> Checkpoints::Await(std::chrono::nanoseconds timeout) {
   const MonotonicTime begin = clock_.Now();
+  const progress::Awaiting waiting(progress::Wait::kStorage);
   auto result = writer_.Wait(timeout);
   held_up_ += clock_.Now() - begin;
   return result;
@@ -294,6 +312,7 @@ StatusOr<SavedCheckpoint> Checkpoints::Await(std::chrono::nanoseconds timeout) {
 
 void Checkpoints::BeforeOverwrite(int64_t first, int64_t last) {
   const MonotonicTime begin = clock_.Now();
+  const progress::Awaiting waiting(progress::Wait::kStorage);
   writer_.BeforeOverwrite(first, last);
   held_up_ += clock_.Now() - begin;
 }
@@ -306,6 +325,7 @@ CheckpointState Checkpoints::StateOf(TrainingStep& training_step, const RunBudge
   state.validation_loss = validation_loss;
   state.record.optimizer = OptimizerText(run_.spec.optimizer.kind);
   state.record.updates = training_step.optimizer().updates();
+  RecordNumerics(training_step.optimizer(), state.record);
   RecordBeginning(run_, state.record);
   AddTo(state.record, run_.engine);
   if (run_.on_device()) state.record.device = run_.device_name;
@@ -327,6 +347,7 @@ CheckpointState Checkpoints::StateOf(TrainingStep& training_step, const RunBudge
 }
 
 void Checkpoints::Poll() {
+  const progress::Awaiting waiting(progress::Wait::kStorage);
   if (const auto result = writer_.Take()) Conclude(*result);
 }
 

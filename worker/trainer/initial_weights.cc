@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/machine/progress.h"
 #include "formats/file_digest.h"
 #include "interop/model_format.h"
 #include "runspec/initial_model.h"
@@ -36,6 +37,7 @@ int64_t UsedCount(const ParameterInfo& tensor, const runspec::ModelShape& source
 }  // namespace
 
 void LoadInitialWeights(const std::string& path, Communicator& communicator, LanguageModel& model) {
+  const progress::Awaiting waiting(progress::Wait::kStorage);
   const auto source = UsableOrThrow(interop::OpenModelAt(path), /*begun=*/false);
   CheckInitialShape(path, source->shape(), model.shape());
   const auto layout = runspec::MakeParameterLayout(source->shape());

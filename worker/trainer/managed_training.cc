@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/machine/progress.h"
 #include "base/stop_signals.h"
 #include "contract/channel.h"
 #include "worker/engine/collectives/device_group.h"
@@ -103,6 +104,7 @@ class ManagedTraining final : public TrainingEvents {
 
   void AwaitRetry(const std::string& reason, std::chrono::nanoseconds pause) override {
     SendWaiting(reason);
+    const progress::Awaiting waiting(progress::Wait::kStorage);
     if (link_.LeavesWithin(pause, Leaving::kAtOnce)) throw TrainingStopped{};
   }
 
@@ -167,6 +169,7 @@ class ManagedTraining final : public TrainingEvents {
     const auto hello = Await<link::Hello>("Hello");
     incarnation_ = hello.incarnation;
     link_.Send(link::Hello{.version = GP_VERSION, .incarnation = incarnation_});
+    link_.BeginBeats();
     if (link::IsCompatible(hello)) return;
     throw TrainingError(
         ExitCause::kError,
@@ -203,10 +206,7 @@ class ManagedTraining final : public TrainingEvents {
   std::unique_ptr<Communicator> FormGroup(bool on_device, bool deterministic) {
     const TcpListener listener(start_.data_address);
     const bool on_gpus = on_device && start_.world_size > 1;
-    link_.Send(link::Listening{.address = listener.address(),
-                               .isa_levels = OfferedLevels(on_device),
-                               .kernels = TunedKernels(Place().threads, on_device),
-                               .nccl_id = on_gpus ? OfferId() : std::nullopt});
+    link_.Send(OfferOf(listener, on_device, on_gpus));
     const link::Configure configure = AwaitConfigure();
     const GroupOptions options = GroupOf(configure);
     if (!on_gpus) return ConnectCpus(options, listener);
@@ -217,6 +217,14 @@ class ManagedTraining final : public TrainingEvents {
                                     link_.stop_token());
     LogInfo("group connected", {{"ranks", group->size()}, {"through", DeviceGroupLibrary()}});
     return group;
+  }
+
+  link::Listening OfferOf(const TcpListener& listener, bool on_device, bool on_gpus) const {
+    const progress::InPhase phase(progress::Phase::kTuning);
+    return {.address = listener.address(),
+            .isa_levels = OfferedLevels(on_device),
+            .kernels = TunedKernels(Place().threads, on_device),
+            .nccl_id = on_gpus ? OfferId() : std::nullopt};
   }
 
   // Loads NCCL on every rank, so that a rank without it fails before the other ranks wait for it.
@@ -314,6 +322,7 @@ int RunManaged(FileDescriptor socket, const RunFiles& files, std::shared_ptr<Run
     link.RequestStop(StopAsker::kSignal, signal, kSignalSaveTime);
   });
   ManagedTraining training(link, files, std::move(storage), clock);
+  const progress::Training reports;
   try {
     training.Run();
     LogInfo("training finished");

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/machine/progress.h"
 #include "formats/checkpoint_directory.h"
 #include "plan/memory_forecast.h"
 #include "runspec/batch_plan.h"
@@ -92,6 +93,7 @@ Status StoreMicroBatch(const std::string& run_directory, int64_t rows) {
 int64_t AgreeOnMicroBatch(const PreparedRun& run, const TrainingPlace& place,
                           Communicator& communicator) {
   if (!run.spec.batch.micro_batch_auto) return run.spec.batch.micro_batch;
+  const progress::Awaiting waiting(progress::Wait::kStorage);
   const bool leads = communicator.rank() == 0;
   int64_t rows = BroadcastFromRankZero(leads ? RecordedMicroBatch(run, place) : 0, communicator);
   if (rows > 0) return rows;

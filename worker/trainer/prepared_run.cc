@@ -6,6 +6,7 @@
 #include "base/config_problem.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/machine/progress.h"
 #include "formats/checkpoint_directory.h"
 #include "runspec/batch_plan.h"
 #include "runspec/initial_model.h"
@@ -64,11 +65,10 @@ EngineRecord ResolveEngine(const TrainingPlace& place, const EngineRecord& decid
   return recorded.isa.empty() ? OwnEngine(place.threads, run.on_device()) : recorded;
 }
 
-// Logs which kernels compute attention on a device, and which were not usable.
-void LogAttention(const DeviceChoices& choices) {
-  if (choices.attention.empty()) return;
-  LogInfo("attention chosen", {{"kernels", choices.attention}});
-  for (const std::string& note : choices.notes) LogInfo("attention note", {{"note", note}});
+// Logs which kernels compute attention on a device, and the notes about its other choices.
+void LogChoices(const DeviceChoices& choices) {
+  if (!choices.attention.empty()) LogInfo("attention chosen", {{"kernels", choices.attention}});
+  for (const std::string& note : choices.notes) LogInfo("GPU backend", {{"note", note}});
 }
 
 // Updates `engine` with the choices that a device's backend made itself.
@@ -82,7 +82,7 @@ std::unique_ptr<LanguageModel> MakeModel(const runspec::RunSpec& spec, int threa
   DeviceChoices choices{.tuning = engine.device_tuning};
   auto model = MakeLanguageModel(options, &choices);
   engine.device_tuning = choices.tuning;
-  LogAttention(choices);
+  LogChoices(choices);
   if (spec.engine.init == runspec::InitKind::kTorch) {
     InitializeTorch(spec.seed, *model);
   } else {
@@ -117,6 +117,7 @@ void NoteMissingTiles(const EngineChoice& engine, PreparedRun& run) {
 }
 
 void CutData(bool begun, PreparedRun& run) {
+  const progress::Awaiting waiting(progress::Wait::kData);
   run.plan = ValueOrThrow(ExitCause::kConfig, runspec::PlanBatch(run.spec));
   run.batches = std::make_unique<BatchSource>(UsableOrThrow(
       BatchSource::Make(*run.dataset.train, run.spec, run.plan, run.dataset.entry_files, run.start),
@@ -169,6 +170,7 @@ std::vector<PreparedTask> PrepareTasks(const runspec::RunSpec& spec, const Token
 }  // namespace
 
 PreparedRun PrepareRun(runspec::RunSpec spec, const TrainingPlace& place) {
+  const progress::Awaiting waiting(progress::Wait::kData);
   PreparedRun run;
   run.spec = std::move(spec);
   if (place.resume) UseTokenizerOf(place.resume->directory, run.spec);

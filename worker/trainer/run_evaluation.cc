@@ -1,5 +1,7 @@
 #include "worker/trainer/run_evaluation.h"
 
+#include "base/failpoint.h"
+#include "base/machine/progress.h"
 #include "contract/training_point.h"
 #include "tasks/choice_result.h"
 #include "worker/engine/step/training_error.h"
@@ -24,6 +26,8 @@ RunEvaluation::RunEvaluation(PreparedRun& run, Communicator& communicator)
 
 void RunEvaluation::Validate(const std::stop_token& stop, Evaluated& evaluated) {
   if (run_.validation == nullptr) return;
+  const progress::InPhase phase(progress::Phase::kEvaluation);
+  Failpoint("trainer.evaluation");
   const auto evaluation = Evaluate(
       *run_.model, communicator_, run_.validation->batch_count(),
       [&](int64_t index) {
@@ -39,6 +43,7 @@ void RunEvaluation::Validate(const std::stop_token& stop, Evaluated& evaluated) 
 }
 
 void RunEvaluation::AskTasks(const std::stop_token& stop, Evaluated& evaluated) {
+  const progress::InPhase phase(progress::Phase::kEvaluation);
   for (const PreparedTask& task : run_.tasks) {
     const std::vector<double> nats =
         ScorerOf(task).Score(*run_.model, communicator_, [&] { ThrowIfStopped(stop); });
@@ -53,7 +58,10 @@ int64_t RunEvaluation::validation_batches() const {
   return run_.validation == nullptr ? 0 : run_.validation->batch_count();
 }
 
-void RunEvaluation::TryValidationBatch() { run_.model->Loss(ValidationBatch(0)); }
+void RunEvaluation::TryValidationBatch() {
+  const progress::InPhase phase(progress::Phase::kEvaluation);
+  run_.model->Loss(ValidationBatch(0));
+}
 
 int64_t RunEvaluation::task_batches() const {
   int64_t batches = 0;
@@ -64,6 +72,7 @@ int64_t RunEvaluation::task_batches() const {
 // Takes the middle batch of the first task: rows are ordered by length, so its time is about the
 // mean.
 void RunEvaluation::TryTaskBatch() {
+  const progress::InPhase phase(progress::Phase::kEvaluation);
   const ChoiceScorer scorer = ScorerOf(run_.tasks.front());
   std::vector<double> nats(static_cast<size_t>(run_.spec.batch.micro_batch));
   scorer.ScoreBatch(*run_.model, scorer.batch_count() / 2, nats);
@@ -71,6 +80,7 @@ void RunEvaluation::TryTaskBatch() {
 
 TokenBatch RunEvaluation::ValidationBatch(int64_t index) {
   const runspec::BatchSpec& batch = run_.spec.batch;
+  const progress::Awaiting waiting(progress::Wait::kData);
   ThrowIfUnusable(run_.validation->Fill(index, tokens_, targets_), /*begun=*/true);
   return {tokens_, targets_, batch.micro_batch, batch.sequence};
 }

@@ -4,8 +4,19 @@
 #include "confinement/confinement.h"
 #include "confinement/data_roots.h"
 #include "runspec/named_file.h"
+#include "worker/engine/backend/tuning_cache.h"
 
 namespace gp::engine {
+namespace {
+
+// Only a folder that exists can be allowed. If it cannot be made, the trainer's log says that the
+// choices are not kept.
+void AllowTuning(confinement::Permissions& permissions) {
+  const std::string folder = TuningCachePath(kTunedGemmsFolder);
+  if (!folder.empty() && MakeDirectories(folder).ok()) permissions.writable.push_back(folder);
+}
+
+}  // namespace
 
 Status RunFiles::Confine() const {
   if (run_directory.empty()) return OkStatus();
@@ -13,6 +24,7 @@ Status RunFiles::Confine() const {
   confinement::Permissions permissions{
       .readable = data_roots, .writable = {run_directory}, .gpus = gpu};
   if (!checkpoint.empty()) permissions.readable.push_back(checkpoint);
+  if (gpu) AllowTuning(permissions);
   return confinement::Confine(permissions);
 }
 

@@ -21,7 +21,8 @@ struct RunFiles {
   bool gpu = false;        // the run needs access to the GPU devices
 
   // Removes this process's access to all other files, and to system calls that it does not need.
-  // Creates the run's directory if missing.
+  // Creates the run's directory if missing. On a GPU, the folder of the matrix products that were
+  // chosen by timing stays writable, so that the next run need not time them.
   Status Confine() const;
 
   // Removes access to all files except the directory that is now at run_directory, which is created

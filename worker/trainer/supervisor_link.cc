@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "base/log.h"
+#include "base/machine/progress.h"
 #include "worker/trainer/exit_code.h"
 
 namespace gp::engine {
@@ -20,6 +21,10 @@ using std::chrono::steady_clock;
 // process ends without it.
 constexpr std::chrono::seconds kStopGrace{5};
 constexpr milliseconds kReadSlice{200};
+constexpr milliseconds kBeatInterval{100};
+// The reading thread did not run for the rest of a longer pause: the process was stopped, or the
+// machine was.
+constexpr milliseconds kRunningMax{500};
 constexpr size_t kInboxCapacity = 64;
 
 std::optional<milliseconds> Milliseconds(std::optional<int64_t> count) {
@@ -37,6 +42,7 @@ SupervisorLink::~SupervisorLink() {
 }
 
 std::optional<link::Message> SupervisorLink::Next() {
+  const progress::Awaiting waiting(progress::Wait::kSupervisor);
   while (leaving() == Leaving::kNo) {
     if (auto message = inbox_.Receive(kReadSlice)) return message;
   }
@@ -44,6 +50,7 @@ std::optional<link::Message> SupervisorLink::Next() {
 }
 
 std::optional<link::SealResult> SupervisorLink::WaitForSeal(int64_t step) {
+  const progress::Awaiting waiting(progress::Wait::kSeal);
   MutexLock lock(mutex_);
   while (leaving() != Leaving::kAtOnce) {
     if (last_seal_ && last_seal_->step == step) return last_seal_;
@@ -145,10 +152,28 @@ void SupervisorLink::WatchTime() {
   _exit(ProcessStatus(ExitCode::kOk));
 }
 
+void SupervisorLink::Beat() {
+  const auto now = steady_clock::now();
+  const auto since = std::chrono::duration_cast<milliseconds>(now - beat_at_);
+  if (since < kBeatInterval) return;
+  beat_at_ = now;
+  progress::AdvanceClock(std::min(since, kRunningMax));
+  if (!beats_) return;
+  const progress::Snapshot training = progress::Now();
+  link::Beat beat{.phase = static_cast<int>(training.phase),
+                  .count = training.count,
+                  .waits_for = static_cast<int>(training.wait),
+                  .peer = training.peer};
+  if (training.longest_ms >= 0) beat.longest_ms = training.longest_ms;
+  Send(beat);
+}
+
 void SupervisorLink::Read() {
+  beat_at_ = steady_clock::now();
   while (!closing_) {
-    auto message = channel_.Receive(kReadSlice);
+    auto message = channel_.Receive(kBeatInterval);
     if (closing_) return;
+    Beat();
     if (!message.ok()) {
       LogError("link lost, exiting", {{"reason", Message(message.status())}});
       _exit(ProcessStatus(ExitCode::kFailure));

@@ -50,6 +50,9 @@ class SupervisorLink {
   // Requested when the step must be interrupted.
   std::stop_token stop_token() const { return stop_.get_token(); }
 
+  // From now on the supervisor is told regularly what the training does (base/machine/progress.h).
+  void BeginBeats() { beats_ = true; }
+
   // From now on there may be steps to save. Before this call, Stop always means: exit at once.
   void BeginSteps() { takes_steps_ = true; }
 
@@ -82,12 +85,15 @@ class SupervisorLink {
   void BreakOff() REQUIRES(mutex_);
   void LeaveAtOnce() REQUIRES(mutex_);
   void WatchTime() EXCLUDES(mutex_);
+  void Beat();
 
   link::Channel& channel_;
   Mailbox<link::Message> inbox_;
   std::stop_source stop_;
   std::atomic<int64_t> committed_step_ = 0;
   std::atomic<bool> takes_steps_ = false;
+  std::atomic<bool> beats_ = false;
+  std::chrono::steady_clock::time_point beat_at_;  // this: of the reading thread
   std::atomic<bool> closing_ = false;
   std::atomic<Leaving> leaving_ = Leaving::kNo;  // written under the mutex
   mutable Mutex mutex_;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/failpoint.h"
 #include "base/log.h"
+#include "base/machine/progress.h"
 #include "formats/recorded_precision.h"
 #include "formats/sha256.h"
 #include "plan/batch_ramp.h"
@@ -105,6 +107,7 @@ void TrainingLoop::AwaitInitialState() {
 }
 
 void TrainingLoop::LoadInitialState() {
+  const progress::Awaiting waiting(progress::Wait::kStorage);
   if (place_.resume) {
     evaluation_owed_ = !RestoreState(*place_.resume, run_, *training_step_, budget_).has_value();
     if (place_.begins_leg) budget_.early_stop().BeginLeg();
@@ -123,6 +126,7 @@ TrainingEnd TrainingLoop::Run(const StopRequests& stop) {
   });
   if (evaluation_owed_) CatchUpEvaluation(stop.at_once);
   while (!budget_.Done(training_step_->step())) {
+    const progress::InPhase phase(progress::Phase::kBetweenSteps);
     training_step_->set_schedule_steps(budget_.ScheduleSteps(training_step_->step()));
     const StepResult result = RunStep(stop.at_once);
     if (AfterStep(result, stop) == TrainingEnd::kStopped) return TrainingEnd::kStopped;
@@ -201,6 +205,7 @@ void TrainingLoop::AgreeOnStep() {
 // directory.
 void TrainingLoop::AgreeOnBudget() {
   StepBudget budget = budget_.timed();
+  const progress::Awaiting waiting(progress::Wait::kStorage);
   if (leads() && budget.steps == 0 && run_.spec.budget.wall_time.count() > 0) {
     budget = ValueOrThrow(ExitCause::kStorage, ReadStoredBudget(place_.run_directory));
   }
@@ -214,6 +219,7 @@ void TrainingLoop::AdoptBudget(StepBudget budget) {
 }
 
 void TrainingLoop::OpenRecords() {
+  const progress::Awaiting waiting(progress::Wait::kStorage);
   records_ = std::make_unique<RunRecords>(ValueOrThrow(
       ExitCause::kStorage, RunRecords::Open(place_.run_directory, training_step_->step(), clock_)));
   records_->WriteResolved(runspec::ResolvedYaml(run_.spec));
@@ -260,6 +266,7 @@ void TrainingLoop::Calibrate() {
     const WallTimeMeasurement measured = Measurement();
     if (CalibrationIsDue(measured)) {
       budget = {.steps = StepsWithin(measured), .measured_steps = measured.steps_done};
+      const progress::Awaiting waiting(progress::Wait::kStorage);
       ThrowIfError(ExitCause::kStorage,
                    StoreBudget(checkpoints_->storage(), place_.run_directory, budget));
       LogInfo("budget fixed", {{"steps", budget.steps}, {"after", budget.measured_steps}});
@@ -436,6 +443,7 @@ void TrainingLoop::Report(const StepResult& result, const Evaluated& evaluated) 
                 {"grad_norm", fmt::format("{}", point.gradient_norm)}});
   }
   progress_log_.Add(point, point.target_steps);
+  const progress::Awaiting waiting(progress::Wait::kStorage);
   records_->WriteStep(point);
 }
 
@@ -443,6 +451,7 @@ void TrainingLoop::SampleIfDue(const std::stop_token& stop) {
   if (samples_ == nullptr || !Due(run_.spec.sample.every_steps)) return;
   const std::string text = samples_->Write(training_step_->step(), stop);
   LogInfo("sample", {{"step", training_step_->step()}, {"text", text}});
+  const progress::Awaiting waiting(progress::Wait::kStorage);
   records_->WriteSample(training_step_->step(), run_.spec.sample.prompt, text);
 }
 
@@ -460,18 +469,22 @@ bool TrainingLoop::TimedSaveIsDue() const {
 
 // With optimizer shards, every rank sends its part of the moments to rank 0, which saves.
 void TrainingLoop::Save(std::optional<double> validation_loss, bool due, bool last) {
-  if ((due || last) && training_step_->shards() != nullptr) {
+  if (!due && !last) {
+    if (checkpoints_ != nullptr) checkpoints_->Poll();
+    return;
+  }
+  const progress::InPhase phase(progress::Phase::kSave);
+  Failpoint("trainer.save");
+  if (training_step_->shards() != nullptr) {
     training_step_->shards()->GatherMoments(leads() ? checkpoints_->MomentsToFill(last) : nullptr);
   }
   if (checkpoints_ == nullptr) return;
   if (last) {
     checkpoints_->SaveLast(*training_step_, budget_, validation_loss,
                            budget_.Done(training_step_->step()));
-  } else if (due) {
+  } else {
     if (timed_saves_) timed_saves_->Began(clock_.Now());
     checkpoints_->Save(*training_step_, budget_, validation_loss);
-  } else {
-    checkpoints_->Poll();
   }
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/failpoint.h"
 #include "base/log.h"
+#include "base/machine/progress.h"
 #include "worker/sampler/token_generator.h"
 #include "worker/trainer/data_failure.h"
 
@@ -43,6 +45,8 @@ TrainingSamples::TrainingSamples(PreparedRun& run)
 }
 
 std::string TrainingSamples::Write(int64_t step, const std::stop_token& stop) {
+  const progress::InPhase phase(progress::Phase::kSample);
+  Failpoint("trainer.sample");
   const runspec::SampleSpec& sample = run_.spec.sample;
   const Generation generation{
       .prompt = prompt_,
@@ -60,6 +64,7 @@ int64_t TrainingSamples::recomputed_tokens() const {
 }
 
 void TrainingSamples::TryToken(bool recomputed) {
+  const progress::InPhase phase(progress::Phase::kSample);
   const int64_t read = recomputed ? decoder_.length_max() : 1;
   const std::vector<int32_t> tokens(static_cast<size_t>(read), prompt_[0]);
   const Generation generation{.prompt = tokens, .max_tokens = 1, .seed = run_.spec.seed};

@@ -18,6 +18,8 @@ const char* NameOf(runspec::ScheduleKind kind) {
       return "cosine";
     case runspec::ScheduleKind::kLinear:
       return "linear";
+    case runspec::ScheduleKind::kPower:
+      return "power";
     case runspec::ScheduleKind::kWsd:
       return "wsd";
     case runspec::ScheduleKind::kConstant:

@@ -88,11 +88,22 @@ def graphs_equal_eager(context, *settings):
                    train(context, "eager", "engine.graph=false", *settings))
 
 
+def with_variable(context, name, value):
+    """The same context with another variable in the environment of its programs."""
+    changed = copy.copy(context)
+    changed.environment = {**context.environment, name: value}
+    return changed
+
+
 def plain_launches(context):
     """The same context without early launches: each kernel starts after the previous one has ended (cuda/runtime/launch.h)."""
-    plain = copy.copy(context)
-    plain.environment = dict(context.environment, GP_EARLY_LAUNCH="0")
-    return plain
+    return with_variable(context, "GP_EARLY_LAUNCH", "0")
+
+
+def adding_in_products(context):
+    """The same context in which the last product of a block adds its result to the residual stream
+    (cuda_device_backend.cc)."""
+    return with_variable(context, "GP_ADD_IN_PRODUCTS", "1")
 
 
 def early_equals_plain(context):

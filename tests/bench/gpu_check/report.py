@@ -165,6 +165,16 @@ def profile(report):
     return text or ["Not measured."]
 
 
+def sampling(report):
+    lines = []
+    for sample in data_of(all_rows(report), "SampleBench"):
+        roofline = sample["roofline"]
+        lines.append([f"{sample['model']}, {sample['batch']} texts, {sample['precision']}", spread(sample["step_ms"]),
+                      f"{sample['step_tokens_per_second']:,.0f}", f"{sample['tokens_per_second']:,.0f}",
+                      f"{roofline['tokens_per_second']:,.0f}", f"{100 * roofline['share']:.0f} %"])
+    return table(["sampling", "a step, ms", "tokens/s of steps", "tokens/s of whole texts", "roofline, tokens/s", "of roofline"], lines)
+
+
 def clocks(report):
     lines = [[field, f"{values['median']:g}", f"{values['least']:g}"] for found in data_of(all_rows(report), "Clocks")
              for field, values in found["fields"].items()]
@@ -203,7 +213,7 @@ def introduction(report):
 def markdown(report):
     parts = [("Checks", checks(report)), ("The training step", steps(report) + [""] + fp8(report)), ("Each operation", kernels(report)),
              ("Where the step's time goes", profile(report)), ("Clocks and power", clocks(report)),
-             ("Kernels under ncu", kernel_profile(report)), ("The ladder", ladder(report))]
+             ("Kernels under ncu", kernel_profile(report)), ("Sampling", sampling(report)), ("The ladder", ladder(report))]
     text = introduction(report)
     for title, lines in parts:
         text += [f"## {title}", "", *lines, ""]

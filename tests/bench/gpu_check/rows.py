@@ -33,6 +33,8 @@ TARGETS = {("124M", 64, "torch-compile"): 1.15, ("124M", 64, "llmc"): 1.10,
 FP8_TARGET = 1.3
 # llm.c keeps its residual stream in bf16, so its targets apply only to rows in which ours is bf16, too.
 BF16_RESIDUAL = "bf16-residual"
+OWN_ATTENTION = "own-attention"
+SAMPLED_TEXTS = (1, 8, 32)
 RECOMPUTE_1558M = {1: "gelu", 4: "gelu", 16: "block", 64: "block"}
 JUDGED_TAG = {"llmc": BF16_RESIDUAL}
 # Precisions whose steps are not part of the half hour: fp32 and tf32 use no 16-bit tensor cores, and FP8 as it is built is
@@ -43,6 +45,7 @@ LATE_PRECISIONS = ("fp32", "tf32", "fp8")
 STEP_S = {"": 12, "torch": 30, "torch-compile": 75, "llmc": 35}
 STEP_SLOWER = {"tiny": 0.7, "124M": 1, "350M": 1.2, "1558M": 2.5}
 KERNELS_S = {"tiny": 8, "124M": 12, "350M": 20, "1558M": 40}
+SAMPLE_S = 20
 # The first row takes longer, because its caches are empty: our products are tuned and torch compiles for the first time (59 s on
 # an H100; a processor with slower cores compiles longer).
 HEADLINE_S = 120
@@ -158,11 +161,17 @@ def step(model, batch, precision, peer, context, *more):
         arguments += ["--llmc", context.llmc]
     elif peer and not machine_facts.version_of("torch"):
         raise runner.Missing("this Python has no torch")
-    return judge_attention(bench(context, *arguments), context)
+    asked = more[more.index("--attention") + 1] if "--attention" in more else "flash"
+    return judge_attention(bench(context, *arguments), context, asked)
 
 
-def judge_attention(report, context):
-    """Returns the report. Raises RuntimeError if cuDNN's attention works on this machine but other kernels computed it."""
+def judge_attention(report, context, asked="flash"):
+    """Returns the report. Raises RuntimeError if other kernels than our own computed attention although these were asked for,
+    or other kernels than cuDNN's although these work on this machine."""
+    if asked == "own":
+        if report["attention"] != "flash":
+            raise RuntimeError(f"attention was computed by {report['attention']}, not by our own kernels")
+        return report
     if report["precision"] not in ATTENTION_16_BIT or report["attention"].startswith("cudnn"):
         return report
     try:
@@ -221,9 +230,12 @@ def step_row(model, batch, precision, peer, *more, tag=""):
                expected_s=STEP_S[peer] * STEP_SLOWER[model], limit_s=420, judged=judged)
 
 
-def kernels_row(model, batch, precision="bf16"):
-    return Row(f"kernels-{model}-b{batch}-{precision}", f"each operation, {model}, B={batch}, {precision}",
-               lambda context: bench(context, "kernels", "--model", model, "--batch", batch, "--precision", precision),
+def kernels_row(model, batch, precision="bf16", attention="flash"):
+    tag = "" if attention == "flash" else f"-{attention}"
+    return Row(f"kernels-{model}-b{batch}-{precision}{tag}",
+               f"each operation, {model}, B={batch}, {precision}{', attention ' + attention if tag else ''}",
+               lambda context: bench(context, "kernels", "--model", model, "--batch", batch, "--precision", precision,
+                                     "--attention", attention),
                KERNELS_S[model])
 
 
@@ -279,7 +291,9 @@ def precision(_):
             for name in PRECISIONS if name != "fp32"]  # fp32 is covered by correctness
     rows += [Row(f"attention-{kind}", f"the same in bf16 with {kind} attention",
                  functools.partial(attention_gradients, kind), 10)
-             for kind in ("math", "flash", "cudnn")]
+             for kind in ("math", "own", "cudnn")]
+    rows += [changed(Row("gradients-adding-in-products", "gradients of 124M in bf16 with additions inside products",
+                         functools.partial(gradients, "124M", 2, 128, "bf16"), 10), engine_runs.adding_in_products)]
     rows += [Row("memcheck", f"{SANITIZED} under compute-sanitizer", memcheck, 30),
              Row("memory", "the engine's memory against its plan, 124M, B=64, T=1024, bf16", memory, 10),
              Row("start", "124M in bf16 from its start to its first step, without and with a tuning cache",
@@ -322,6 +336,22 @@ def ncu(context):
     return explain.ncu(command, context)
 
 
+def own_attention(_):
+    """Our own attention kernels, timed where cuDNN's work, too."""
+    return [kernels_row("124M", 64, "bf16", "own"), step_row("124M", 64, "bf16", "", "--attention", "own", tag=OWN_ATTENTION)]
+
+
+def sample_row(texts):
+    """Texts of the sampler with a cache, written at the same time."""
+    return Row(f"sample-124M-b{texts}-bf16", f"sampling 124M, {texts} text{'s' if texts > 1 else ''}, bf16",
+               lambda context: bench(context, "sample", "--model", "124M", "--batch", texts, "--precision", "bf16",
+                                     "--prompt", 16, "--tokens", 200, "--steps", 5, "--warmup", 1, "--block", 1), SAMPLE_S)
+
+
+def sampling(_):
+    return [sample_row(texts) for texts in SAMPLED_TEXTS]
+
+
 def is_headline(model, batch, peer, tag=""):
     return (model, batch, peer, tag) in HEADLINE
 
@@ -335,14 +365,25 @@ def bench_tiny(_):
     return [*beside_torch("tiny"), profile_row("tiny", 64)]
 
 
+def changed(row, change):
+    """The row in the context that `change` makes."""
+    return dataclasses.replace(row, how=lambda context: row.how(change(context)))
+
+
 def plain_launches_row():
     """Times the headline's step without early launches."""
-    row = step_row("124M", 64, "bf16", "", tag="plain-launches")
-    return dataclasses.replace(row, how=lambda context: row.how(engine_runs.plain_launches(context)))
+    return changed(step_row("124M", 64, "bf16", "", tag="plain-launches"), engine_runs.plain_launches)
+
+
+def adding_rows():
+    """The headline's step with additions to the residual stream inside products, before and after the step without: whether it
+    becomes the default is decided by these."""
+    adding = step_row("124M", 64, "bf16", "", tag="adding-in-products")
+    return [changed(adding, engine_runs.adding_in_products), step_row("124M", 64, "bf16", "")]
 
 
 def bench_124m(_):
-    return [plain_launches_row(), *beside_torch("124M", ("torch-compile",)), profile_row("124M", 4)]
+    return [*adding_rows(), plain_launches_row(), *beside_torch("124M", ("torch-compile",)), profile_row("124M", 4)]
 
 
 def bench_more(_):
@@ -390,7 +431,7 @@ def ladder(_):
 
 # The most important stages first.
 MAKERS = {"headline": headline, "correctness": correctness, "headline-details": headline_details,
-          "precision": precision, "bench-124M": bench_124m,
+          "precision": precision, "sampling": sampling, "attention": own_attention, "bench-124M": bench_124m,
           "bench-llmc": functools.partial(bench_llmc, "124M", BF16_RESIDUAL), "bench-1558M": bench_1558m, "ladder": ladder,
           "bench-tiny": bench_tiny, "bench-more": bench_more, "kernels": kernels, "late-precision": late_precision, "bench-fp8": bench_fp8,
           "bench-350M": bench_350m,

@@ -42,6 +42,7 @@ class TimedDecoder final : public Decoder {
   int64_t length_max() const override { return inner_.length_max(); }
   int64_t vocabulary() const override { return inner_.vocabulary(); }
   int64_t length(int64_t slot) const override { return inner_.length(slot); }
+  int64_t likely_count() const override { return inner_.likely_count(); }
   void Clear(int64_t slot) override { inner_.Clear(slot); }
   void Append(std::span<const SlotTokens> added, std::span<float> logits) override {
     const auto start = Clock::now();
@@ -155,7 +156,7 @@ Json ProfileTokens(const SampleFlags& flags, const ModelOptions& options) {
   if (flags.weights != "packed") {
     throw std::invalid_argument("--profile times a decoder with weights of its own: packed");
   }
-  auto timed = std::make_unique<TimedBackend>(MakeBackend(options).backend);
+  auto timed = std::make_unique<TimedBackend>(MakeBackend(WithoutTraining(options)).backend);
   TimedBackend& backend = *timed;
   SampleBench bench(flags, options, std::move(timed));
   bench.AppendPrompts();
@@ -168,12 +169,13 @@ Json ProfileTokens(const SampleFlags& flags, const ModelOptions& options) {
 
 // The lower bound of a step's time: all matrices are read once at the measured bandwidth, and
 // multiplied with one row for each text at the measured peak.
-Json MakeRoofline(const ModelOptions& options, int64_t texts, double step_ms) {
+Json MakeRoofline(const SampleFlags& flags, const ModelOptions& options, double step_ms) {
   const runspec::ModelShape& shape = options.shape;
   const double weights = static_cast<double>(shape.layers * 12 * shape.channels * shape.channels +
                                              shape.vocabulary_padded * shape.channels);
-  const double flops = MeasureFlops(options);
-  const double bandwidth = MeasureReadBandwidth(options);
+  const int64_t texts = flags.model.batch;
+  const double flops = MeasureFlops(options, flags.model.peak_side);
+  const double bandwidth = MeasureReadBandwidth(options, flags.model.peak_side);
   const double read_ms =
       1e3 * weights * static_cast<double>(BytesOf(ComputeTypeOf(options))) / bandwidth;
   const double multiply_ms = 1e3 * 2 * weights * static_cast<double>(texts) / flops;
@@ -206,7 +208,7 @@ Json MakeReport(const SampleFlags& flags, const ModelOptions& options, SampleBen
                  {"prompt_ms", ToJson(Summarize(bench.times().prompt_ms))},
                  {"step_ms", ToJson(step)},
                  {"step_tokens_per_second", 1e3 * texts / step.median},
-                 {"roofline", MakeRoofline(options, flags.model.batch, step.median)}});
+                 {"roofline", MakeRoofline(flags, options, step.median)}});
   return report;
 }
 
@@ -249,8 +251,9 @@ Status RunSample(const SampleFlags& flags) {
     peer.emplace(std::move(started));
   }
   const Json operations = flags.profile ? ProfileTokens(flags, options) : Json();
-  SampleBench bench(flags, options,
-                    flags.weights == "packed" ? MakeBackend(options).backend : nullptr);
+  std::unique_ptr<Backend> packed;
+  if (flags.weights == "packed") packed = MakeBackend(WithoutTraining(options)).backend;
+  SampleBench bench(flags, options, std::move(packed));
   ASSIGN_OR_RETURN(const PairedSamples samples,
                    MeasurePaired(
                        flags.paired, [&] { return bench.Once(); }, peer ? &*peer : nullptr));

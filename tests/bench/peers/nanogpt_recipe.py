@@ -57,7 +57,7 @@ def train(arguments, text):
         half = arguments.precision == "bf16"
         return torch.autocast("cpu", dtype=torch.bfloat16) if half else contextlib.nullcontext()
 
-    start, iteration_ms, losses = time.perf_counter(), [], {}
+    start, iteration_ms, curve, losses = time.perf_counter(), [], [], {}
     for iteration in range(arguments.iterations + 1):
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(iteration)
@@ -72,13 +72,14 @@ def train(arguments, text):
         torch.nn.utils.clip_grad_norm_(model.parameters(), SETTINGS.clip)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        loss.item()
+        value = loss.item()
         iteration_ms.append(1e3 * (time.perf_counter() - begin))
+        curve.append([time.perf_counter() - start, value])
     wall = time.perf_counter() - start
     if arguments.weights:
         recipe_model.save(model, arguments.weights)
     return {"wall_seconds": wall, "iteration_ms": statistics.median(iteration_ms),
-            "validation_estimate": losses.get("validation"),
+            "validation_estimate": losses.get("validation"), **({"curve": curve} if arguments.curve else {}),
             "validation_loss": recipe_model.full_split_loss(model, text.validation)}
 
 
@@ -98,6 +99,7 @@ def main():
     parser.add_argument("--threads", type=int)
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--curve", action="store_true", help="print the training loss of each iteration and its time, too")
     arguments = parser.parse_args()
     if arguments.threads:
         torch.set_num_threads(arguments.threads)

@@ -273,7 +273,8 @@ class Rehearsal(unittest.TestCase):
         self.assertEqual(sorted(path.name for path in machine.out.iterdir()), names)
         text = (machine.out / "emulated-gpu.md").read_text(encoding="utf-8")
         for words in ("# Emulated GPU\n", "Driver 580.65, 4096 MiB, compute capability 9.0", "torch 2.11.0+cu130",
-                      "### 1558M, 16 rows, fp8", "| clocks.sm | 1755 | 1755 |", "| `LayerNormKernel` | 1 | 0.002 | 20 % | 90 % |", "FP8 at 1558M, B=64: "):
+                      "### 1558M, 16 rows, fp8", "| clocks.sm | 1755 | 1755 |", "| `LayerNormKernel` | 1 | 0.002 | 20 % | 90 % |",
+                      "| 124M, 2 texts, bf16 |", "| 124M, B=64, bf16 own-attention (flash attention) |", "FP8 at 1558M, B=64: "):
             self.assertIn(words, text)
         self.assertRegex(text, r"124M, B=64, bf16 beside torch.compile \(flash attention\) .* ≥ 1.15: short by \d+ %")
         # The emulation is faster than the stand-in for llm.c, unless the machine is busy.

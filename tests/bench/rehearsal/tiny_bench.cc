@@ -46,6 +46,12 @@ const std::map<std::string, Flags> kTiny = {
     {"kernels", Join({{"--peak-side", "32"}, {"--seconds", "0.001"}}, {kOneSequence})},
     {"gradients", kOneSequence},
     {"plan", kOneSequence},
+    {"sample", Join({{"--peak-side", "16"},
+                     {"--prompt", "4"},
+                     {"--tokens", "6"},
+                     {"--batch", "2"},
+                     {"--sequence", "16"}},
+                    {kFewSteps})},
     {"allreduce", Join({{"--size", "4KB"}}, {kFewSteps})},
     {"ladder",
      Join({{"--peak-side", "16"}, {"--steps", "1"}, {"--tokens-max", "32"}}, {kOneSequence})}};

@@ -441,7 +441,8 @@ TEST(Convert, ARankIsReadFieldByField) {
       offer {
         isa_levels: "avx512" isa_levels: "avx2" kernels { key: "avx2" value: "choices" }
         nccl_id: "00ff" }
-      waiting: "no room")");
+      waiting: "no room"
+      progress { phase: "backward" waits_for: "peer" peer: 1 still_ms: 2100 limit_ms: 2000 })");
   ASSERT_THAT(UnsetFields(status), IsEmpty());
   const auto ranks = [&status] {
     google::protobuf::RepeatedPtrField<v1::RankStatus> statuses;
@@ -451,7 +452,13 @@ TEST(Convert, ARankIsReadFieldByField) {
   ASSERT_EQ(ranks.size(), 1u);
   // Fails to compile when a member is added: then set its field in the message and check it here.
   const auto& [run, epoch, rank, slot, incarnation, phase, address, isa_levels, kernels, nccl_id,
-               step, cause, exit_code, message, written, waiting, exited_at] = ranks[0];
+               step, cause, exit_code, message, written, waiting, progress, exited_at] = ranks[0];
+  ASSERT_TRUE(progress.has_value());
+  EXPECT_EQ(progress->phase, "backward");
+  EXPECT_TRUE(progress->awaits_peer);
+  EXPECT_EQ(progress->peer, 1);
+  EXPECT_EQ(progress->still, std::chrono::milliseconds(2100));
+  EXPECT_EQ(progress->limit, std::chrono::milliseconds(2000));
   EXPECT_EQ(run, RunId("r"));
   EXPECT_EQ(epoch, 1u);
   EXPECT_EQ(rank, 2);

@@ -119,9 +119,10 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
   const auto& [ready_epoch, addresses, nonce, ready_isa, kernels, encrypted] = RunGroupReady{};
   EXPECT_EQ(Count(ready_epoch, addresses, nonce, ready_isa, kernels, encrypted),
             pb::RunGroupReady::descriptor()->field_count());
-  const auto& [failed_epoch, failed_rank, cause, message, retry, retry_at, reader, passes_over] =
-      RankFailed{};
-  EXPECT_EQ(Count(failed_epoch, failed_rank, cause, message, retry, retry_at, reader, passes_over),
+  const auto& [failed_epoch, failed_rank, cause, message, retry, retry_at, reader, passes_over,
+               own_exit, failed_step] = RankFailed{};
+  EXPECT_EQ(Count(failed_epoch, failed_rank, cause, message, retry, retry_at, reader, passes_over,
+                  own_exit, failed_step),
             pb::RankFailed::descriptor()->field_count());
   const auto& [step, written_to, manifest, size, loss, final, end_reason] =
       contract::WrittenCheckpoint{};

@@ -19,10 +19,14 @@ TEST(Failpoint, ReadsNameAndPassage) {
   EXPECT_EQ(setting->passage, 3u);
   EXPECT_EQ(ParseFailpoint("a:kill")->passage, 1u);
   EXPECT_EQ(ParseFailpoint("")->name, "");
+  EXPECT_FALSE(setting->hangs);
+  EXPECT_TRUE(ParseFailpoint("a:hang@2")->hangs);
+  EXPECT_EQ(ParseFailpoint("a:hang@2")->passage, 2u);
 }
 
 TEST(Failpoint, RefusesOtherForms) {
-  for (const char* text : {"a", ":kill", "a:die", "a:kill@", "a:kill@0", "a:kill@x", "a:kill3"}) {
+  for (const char* text :
+       {"a", ":kill", "a:die", "a:kill@", "a:kill@0", "a:kill@x", "a:kill3", "a:hang@"}) {
     EXPECT_FALSE(ParseFailpoint(text).ok()) << text;
   }
 }

@@ -1,8 +1,13 @@
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 
 #include "base/file.h"
 #include "confinement/file_rules.h"
@@ -25,6 +30,10 @@ bool AreReadable(const std::vector<std::string>& names, const char* library_path
            }
            return 0;
          }) == 0;
+}
+
+bool RestrictToSystemFiles() {
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && RestrictFiles(SystemFiles(true)).ok();
 }
 
 TEST(SystemFiles, TheFoldersOfTheLibraryPathAreReadable) {
@@ -59,6 +68,69 @@ TEST(SystemFiles, TheRootAndRelativeFoldersAreNot) {
 TEST(SystemFiles, WhereContainersHaveTheDriverIsReadableForGpus) {
   EXPECT_TRUE(AreReadable({"/usr/local/nvidia", "/run/opengl-driver"}, "", true));
   EXPECT_FALSE(AreReadable({"/usr/local/nvidia"}, "", false));
+}
+
+// Runs `work` with `root` as the root directory; 255 where this machine does not allow that.
+int WithRoot(const std::string& root, const std::function<int()>& work) {
+  return InChild([&] {
+    const bool may = geteuid() == 0 || unshare(CLONE_NEWUSER) == 0;
+    if (!may || chroot(root.c_str()) != 0 || chdir("/") != 0) return 255;
+    return work();
+  });
+}
+
+TEST(SystemFiles, TheDriverThatNixLinksFromItsStoreIsReadableForGpus) {
+  const TemporaryDirectory root;
+  const std::string library = "/nix/store/abc-nvidia/lib/libcuda.so.1";
+  for (const char* name : {"run/opengl-driver/lib", "nix/store/abc-nvidia/lib"}) {
+    ASSERT_TRUE(MakeDirectories(root.File(name)).ok());
+  }
+  root.Write(library.substr(1), "text");
+  std::filesystem::create_symlink(library, root.File("run/opengl-driver/lib/libcuda.so.1"));
+  const int result = WithRoot(root.path(), [&] {
+    const auto has = [&](bool gpus) {
+      return Matches(Contains(library))(SystemFiles(gpus).readable);
+    };
+    return has(true) && !has(false) ? 0 : 1;
+  });
+  if (result == 255) GTEST_SKIP() << "this machine allows no chroot";
+  EXPECT_EQ(result, 0);
+}
+
+TEST(SystemFiles, TheDeviceOfWindowsIsOpenedForGpus) {
+  const TemporaryDirectory root;
+  ASSERT_TRUE(MakeDirectories(root.File("dev")).ok());
+  for (const char* name : {"dxg", "nvidia3", "nvidia-uvm"}) root.Write(JoinPath("dev", name), "");
+  const int result = WithRoot(root.path(), [] {
+    const std::vector<std::string> devices = SystemFiles(true).devices;
+    for (const char* name : {"/dev/dxg", "/dev/nvidia3", "/dev/nvidia-uvm"}) {
+      if (!Matches(Contains(std::string(name)))(devices)) return 1;
+    }
+    return 0;
+  });
+  if (result == 255) GTEST_SKIP() << "this machine allows no chroot";
+  EXPECT_EQ(result, 0);
+}
+
+// Opens a library through a link in `folder`, confined with `library_path` as LD_LIBRARY_PATH;
+// whether that works.
+bool OpensConfined(const std::string& folder, const std::string& library_path) {
+  return InChild([&] {
+           setenv("LD_LIBRARY_PATH", library_path.c_str(), 1);
+           if (!RestrictToSystemFiles()) return 1;
+           return dlopen(JoinPath(folder, "libstandin.so.1").c_str(), RTLD_NOW) == nullptr ? 2 : 0;
+         }) == 0;
+}
+
+TEST(SystemFiles, AConfinedProcessOpensTheLibrariesOfTheLibraryPath) {
+  if (LandlockVersion() == 0) GTEST_SKIP() << "this kernel has no Landlock";
+  const TemporaryDirectory files;
+  for (const char* name : {"store", "lib"}) ASSERT_TRUE(MakeDirectories(files.File(name)).ok());
+  std::filesystem::copy_file(GP_SOME_LIBRARY, files.File("store/libstandin.so.1"));
+  std::filesystem::create_symlink(files.File("store/libstandin.so.1"),
+                                  files.File("lib/libstandin.so.1"));
+  EXPECT_TRUE(OpensConfined(files.File("lib"), files.File("lib")));
+  EXPECT_FALSE(OpensConfined(files.File("lib"), ""));
 }
 
 }  // namespace

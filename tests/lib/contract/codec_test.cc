@@ -103,7 +103,8 @@ std::vector<Message> OneOfEach() {
           FullGenerate(),
           Withdraw{7},
           ModelReady{250, "bf16", "cpu avx2", 8, 1024, 50257, 1u << 29, true},
-          Generated{{FullPiece()}}};
+          Generated{{FullPiece()}},
+          Beat{2, 77, 1, 3, 250}};
 }
 
 StatusOr<Message> Decode(const std::string& frame) {
@@ -148,6 +149,7 @@ TEST(LinkCodec, TypeNumbersAreTheOnesInTheFormatPage) {
   EXPECT_EQ(TypeOf(Ready{}), 9);
   EXPECT_EQ(TypeOf(StepReport{}), 11);
   EXPECT_EQ(TypeOf(Generated{}), 21);
+  EXPECT_EQ(TypeOf(Beat{}), 22);
 }
 
 TEST(LinkCodec, KeepsTheFieldsOfATextsPieces) {
@@ -243,7 +245,7 @@ TEST(LinkCodec, AnUnknownExitCauseIsAnError) {
 }
 
 TEST(LinkCodec, SaysWhenATypeIsUnknown) {
-  for (const uint16_t type : {0, 5, 10, 22, 65535}) {
+  for (const uint16_t type : {0, 5, 10, 23, 65535}) {
     EXPECT_EQ(DecodePayload(type, "{}").status().code(), StatusCode::kUnimplemented);
   }
 }

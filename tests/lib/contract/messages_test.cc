@@ -95,6 +95,10 @@ size_t MemberCount(const Waiting& m) {
   const auto& [epoch, reason] = m;
   return Count(epoch, reason);
 }
+size_t MemberCount(const Beat& m) {
+  const auto& [phase, count, waits_for, peer, longest] = m;
+  return Count(phase, count, waits_for, peer, longest);
+}
 size_t MemberCount(const OpenModel& m) {
   const auto& [directory, precision, threads, streams, memory_bytes] = m;
   return Count(directory, precision, threads, streams, memory_bytes);
@@ -265,7 +269,9 @@ const std::vector<Case>& Cases() {
        R"({"pieces": [{"request": 7, "text": "text", "tokens": [995],
            "scores": [{"logprob": -0.5, "top": [11], "top_logprobs": [-0.25]}],
            "prompt_scores": [{"logprob": -0.5, "top": [11], "top_logprobs": [-0.25]}],
-           "finish": "length", "error": "why"}]})"}};
+           "finish": "length", "error": "why"}]})"},
+      {Beat{2, 77, 1, 3, 250},
+       R"({"phase": 2, "count": 77, "waits_for": 1, "peer": 3, "longest_ms": 250})"}};
   return cases;
 }
 
@@ -313,7 +319,7 @@ TEST(LinkMessages, NumbersComeBackAtTheirEdges) {
 }
 
 TEST(LinkMessages, EveryExitCauseArrivesAsItselfAndALaterOneAsAnError) {
-  constexpr int kLast = static_cast<int>(contract::ExitCause::kData);
+  constexpr int kLast = static_cast<int>(contract::ExitCause::kStalled);
   for (int cause = 0; cause <= kLast + 1; ++cause) {
     const auto decoded = DecodePayload(
         TypeOf(Failed{}), R"({"message": "", "cause": )" + std::to_string(cause) + "}");

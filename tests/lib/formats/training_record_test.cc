@@ -11,6 +11,7 @@ using ::testing::HasSubstr;
 TEST(TrainingRecord, ComesBackEqual) {
   const TrainingRecord record{.optimizer = "muon",
                               .updates = 12,
+                              .optimizer_numerics = 2,
                               .isa = "avx2",
                               .loss_scale = 65536.5,
                               .best_loss = 1.8890000000000002,

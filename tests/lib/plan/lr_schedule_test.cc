@@ -32,12 +32,15 @@ TEST(LearningRate, FollowsTheTable) {
       {ScheduleKind::kConstant, kNano, 4, 5.0 / 11}, {ScheduleKind::kConstant, kNano, 900, 1.0},
       {ScheduleKind::kWsd, kNano, 88, 1.0},          {ScheduleKind::kWsd, kNano, 99, 0.55},
       {ScheduleKind::kWsd, kNano, 110, 0.1},         {ScheduleKind::kWsd, kNano, 3, 4.0 / 11},
+      {ScheduleKind::kPower, kNano, 10, 1.0},        {ScheduleKind::kPower, kNano, 35, 0.60625},
+      {ScheduleKind::kPower, kNano, 110, 0.1},       {ScheduleKind::kPower, kNano, 3, 4.0 / 11},
   };
   for (const Row& row : rows) {
     const ScheduleSpec spec{.kind = row.kind,
                             .warmup_steps = 10,
                             .warmup_form = row.form,
                             .min_lr_ratio = 0.1,
+                            .power = 2,
                             .decay_steps = 110};
     EXPECT_NEAR(LearningRate(spec, 1.0, 5, row.step), row.rate, 1e-12)
         << "kind " << static_cast<int>(row.kind) << " step " << row.step;

@@ -34,7 +34,7 @@ TEST(MemoryForecast, AddsUpToThePlan) {
   const int64_t parameters = MakeParameterLayout(spec.model).total_count * 4;
   EXPECT_EQ(forecast.parameters_bytes, parameters);
   EXPECT_EQ(forecast.gradients_bytes, parameters);
-  EXPECT_EQ(forecast.optimizer_bytes, 2 * parameters + (8 + 2) * 768 * 768 * 4);
+  EXPECT_EQ(forecast.optimizer_bytes, 2 * parameters + 2 * (8 + 5) * 768 * 768 * 4);
   EXPECT_EQ(forecast.snapshot_bytes, 1024);  // rounded up to the alignment
   spec.sample.every_steps = 10;
   EXPECT_GT(ForecastMemory(spec, kPlan, 2).sampling_bytes, 0);

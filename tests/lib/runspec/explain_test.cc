@@ -65,7 +65,7 @@ TEST(Explain, EveryKeyBelongsToAnExplainedGroup) {
 TEST(JsonSchema, DescribesEveryKeyAndNoOthers) {
   const auto schema = nlohmann::json::parse(JsonSchema());
   EXPECT_EQ(schema["properties"]["optimizer"]["properties"]["lr"]["exclusiveMinimum"], 0);
-  EXPECT_EQ(schema["properties"]["schedule"]["properties"]["kind"]["enum"].size(), 4u);
+  EXPECT_EQ(schema["properties"]["schedule"]["properties"]["kind"]["enum"].size(), 5u);
   EXPECT_EQ(schema["properties"]["model"]["additionalProperties"], false);
   size_t count = 0;
   for (const auto& [name, value] : schema["properties"].items()) {

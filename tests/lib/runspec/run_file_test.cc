@@ -366,6 +366,22 @@ TEST(RunFile, WhatOnlyGpusCanDoIsRefusedOnCpus) {
   Load(kGood, {"precision=fp8", "resources.device=gpu", "engine.residual=bf16"});
 }
 
+TEST(RunFile, OptionsOfMuonNeedMuonOnACpu) {
+  for (const std::string key : {"optimizer.muon_row_scaling", "optimizer.muon_cautious_decay"}) {
+    EXPECT_THAT(Problems(kGood, {key + "=true"})[0].message, HasSubstr("needs optimizer.kind"));
+    EXPECT_THAT(
+        Problems(kGood, {key + "=true", "optimizer.kind=muon", "resources.device=gpu"})[0].message,
+        HasSubstr("needs resources.device: cpu"));
+    Load(kGood, {key + "=true", "optimizer.kind=muon"});
+  }
+}
+
+TEST(RunFile, APowerNeedsItsSchedule) {
+  EXPECT_THAT(Problems(kGood, {"schedule.power=0.5", "schedule.kind=linear"})[0].message,
+              HasSubstr("no effect without schedule.kind: power"));
+  Load(kGood, {"schedule.power=0.5", "schedule.kind=power"});
+}
+
 TEST(RunFile, EachRankTakesOneGpu) {
   EXPECT_THAT(Problems(kGood, {"resources.gpus=2"})[0].message,
               HasSubstr("needs resources.device: gpu"));

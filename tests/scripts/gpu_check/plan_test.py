@@ -38,7 +38,7 @@ class DryRun(gpu_check_case.InFolder):
         self.assertIn(f"in all: {len(planned)} rows, about {planned[-1][0]}:{planned[-1][1]} minutes\n", output)
         keys = [key for _, _, _, key in planned]
         order = [keys.index(key) for key in ("machine", "test-kernels_test", "resume", "step-124M-b64-bf16-bf16-residual-llmc",
-                                             "gradients-fp8", "start",
+                                             "gradients-fp8", "start", "sample-124M-b8-bf16", "step-124M-b64-bf16-own-attention",
                                              "step-124M-b4-bf16-torch-compile", "step-124M-b1-bf16-torch-compile",
                                              "step-124M-b4-bf16-bf16-residual-llmc", "step-1558M-b4-bf16", "ladder-124M")]
         self.assertEqual(order, sorted(order))

@@ -48,6 +48,10 @@ def canned_results():
             "clocks": ok("c", {"kind": "Clocks", "samples": 9, "fields": {"clocks.sm": {"least": 1665.0, "median": 1710.5}}}),
             "ncu": ok("n", {"kind": "KernelProfile", "kernels": [
                 {"name": "gemm<128, 256>", "calls": 24, "ms": 8.25, "sm_percent": 81.4, "dram_percent": 12.0}]})},
+        "sampling": {
+            "sample-124M-b8-bf16": ok("s", {"kind": "SampleBench", "model": "124M", "batch": 8, "precision": "bf16", "step_ms": TIMES,
+                                            "step_tokens_per_second": 20000.0, "tokens_per_second": 18000.0,
+                                            "roofline": {"tokens_per_second": 80000.0, "share": 0.25}})},
         "bench-1558M": {
             "ladder-124M": ok("l", {"kind": "Ladder", "rungs": [
                 {"name": "bf16", "step_ms": TIMES, "tokens_per_second": 5.0, "gain": 2.0, "kept": True},
@@ -86,6 +90,7 @@ class Report(gpu_check_case.InFolder):
                      "| c_fc forward | 4 x 5 | 10.0000 | 500.0 TFLOP/s | 75 % | 12 | 120.000 |",
                      "| AdamW | 9 | 10.0000 | 3000 GB/s | 90 % | 1 | 10.000 |",
                      "| clocks.sm | 1710.5 | 1665 |", "| `gemm<128, 256>` | 24 | 8.250 | 81 % | 12 % |",
+                     "| 124M, 8 texts, bf16 | 10.00 (9.00–11.00) | 20,000 | 18,000 | 80,000 | 25 % |",
                      "forward 3.00, backward 6.00, optimizer 1.00", "| AdamW | 1 | 2.500 | 100 % |", "| bf16 |  | 10.00 | 5 | 2.00 |  |"):
             self.assertIn(line, self.text)
 

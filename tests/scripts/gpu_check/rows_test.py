@@ -94,6 +94,18 @@ class Attention(unittest.TestCase):
             self.assertEqual(self.judge(precision, "flash", True), "flash")
 
 
+    def test_of_our_own_is_computed_by_it_where_it_is_asked_for(self):
+        for report in ({"precision": "bf16", "attention": "flash"}, {"precision": "bf16", "attention": "cudnn 91900"}):
+            with unittest.mock.patch.object(rows, "bench", return_value=report) as bench:
+                row = rows.own_attention(None)[1]
+                if report["attention"] == "flash":
+                    self.assertEqual(row.how(argparse.Namespace())["report"], report)
+                else:
+                    with self.assertRaisesRegex(RuntimeError, "^attention was computed by cudnn 91900, not by our own kernels$"):
+                        row.how(argparse.Namespace())
+            self.assertEqual(bench.call_args.args[-2:], ("--attention", "own"))
+
+
 class PlainLaunches(unittest.TestCase):
     def test_are_asked_for_by_the_environment_of_their_row_alone(self):
         seen = []
@@ -102,6 +114,16 @@ class PlainLaunches(unittest.TestCase):
             rows.plain_launches_row().how(context)
         self.assertEqual(seen, [{"PATH": "/bin", "GP_EARLY_LAUNCH": "0"}])
         self.assertEqual(context.environment, {"PATH": "/bin"})
+
+
+class AddingInProducts(unittest.TestCase):
+    def test_is_measured_beside_the_default(self):
+        seen = []
+        context = argparse.Namespace(environment={"PATH": "/bin"})
+        with unittest.mock.patch.object(rows, "step", side_effect=lambda *arguments: seen.append(arguments[4].environment)):
+            for row in rows.adding_rows():
+                row.how(context)
+        self.assertEqual(seen, [{"PATH": "/bin", "GP_ADD_IN_PRODUCTS": "1"}, {"PATH": "/bin"}])
 
 
 class Comparison(unittest.TestCase):

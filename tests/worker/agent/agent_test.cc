@@ -204,6 +204,25 @@ TEST_F(AgentTest, LastWordsAndExitCodeReachTheCoordinator) {
   EXPECT_EQ(exit.message(), "no such file x.txt");
 }
 
+TEST_F(AgentTest, ATrainerThatHangsIsKilledAndItsPhaseNamed) {
+  Start();
+  v1::Assignment& assignment = Assign(0, "fake-hang: true");
+  PostDesired();
+  ASSERT_TRUE(WaitForPhase(0, v1::RANK_PHASE_LISTENING));
+  assignment.mutable_membership()->add_addresses("127.0.0.1:1");
+  assignment.set_go(true);
+  PostDesired();
+  ASSERT_TRUE(port_.WaitForReport([](const AgentReport& report) {
+    return report.ranks_size() == 1 && report.ranks(0).progress().phase() == "backward";
+  }));
+  const v1::RankStatus exit = Exit(0);
+  EXPECT_EQ(exit.exit_cause(), v1::EXIT_CAUSE_STALLED);
+  EXPECT_EQ(exit.message().substr(0, 42), "hung in phase backward: no progress for 2.")
+      << exit.message();
+  EXPECT_NE(metrics_.Text().find("gp_worker_trainer_exits_total{cause=\"stalled\"} 1"),
+            std::string::npos);
+}
+
 TEST_F(AgentTest, AWithdrawnTrainerIsKilledEvenIfItIgnoresSigterm) {
   Start();
   Assign(0, "fake-silent: true, fake-ignore-stop: true");

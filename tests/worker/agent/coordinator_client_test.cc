@@ -108,8 +108,9 @@ class CoordinatorClientTest : public testing::Test {
     server_ = std::move(server).value();
     address_ = server_->address();
   }
-  void StartClient() {
+  void StartClient(std::chrono::nanoseconds turn_max = kPatience) {
     CoordinatorClientOptions options;
+    options.turn_max = turn_max;
     options.address = address_;
     options.backoff = {milliseconds(10), milliseconds(50)};
     options.telemetry_interval = milliseconds(1);
@@ -144,6 +145,30 @@ TEST_F(CoordinatorClientTest, SaysHelloAndSendsReportsAtOnce) {
       service_.NextThat([](const auto& message) { return message.report().revision() == 7; }));
   client_->Stop(kPatience);
   EXPECT_GE(client_->ReportedThrough(), number);
+}
+
+// The lease of its node shall expire.
+TEST_F(CoordinatorClientTest, AnAgentWhoseLoopHangsGivesNoSignOfLife) {
+  StartServer();
+  StartClient(/*turn_max=*/std::chrono::nanoseconds(0));
+  ASSERT_TRUE(service_.Next(v1::AgentMessage::kHello).has_value());
+  client_->NoteTurn();
+  v1::AgentReport report;
+  report.set_revision(7);
+  client_->Report(report, /*urgent=*/true);
+  ASSERT_TRUE(service_.Next(v1::AgentMessage::kReport).has_value());
+  EXPECT_FALSE(service_.heard.Receive(milliseconds(200)).has_value()) << "ten intervals";
+  report.set_revision(8);
+  client_->Report(report, /*urgent=*/true);
+  EXPECT_EQ(service_.Next(v1::AgentMessage::kReport)->report().revision(), 8u);
+}
+
+TEST_F(CoordinatorClientTest, ALoopThatTurnsRepeatsItsReport) {
+  StartServer();
+  StartClient();
+  client_->NoteTurn();
+  client_->Report({}, /*urgent=*/true);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(service_.Next(v1::AgentMessage::kReport).has_value());
 }
 
 TEST_F(CoordinatorClientTest, ReconnectsWithItsRanksAndSendsUnacknowledgedTelemetryAgain) {

@@ -71,6 +71,15 @@ TEST(ExitReport, WhoWasToldToStopStoppedWhateverItsLastWords) {
   EXPECT_EQ(report.message, "stopped on request; exited with code 11");
 }
 
+TEST(ExitReport, WhoWasKilledForMakingNoProgressStalled) {
+  const ExitReport report = Explain({.wait_status = Signalled(SIGKILL),
+                                     .kill_reason = "hung in phase backward",
+                                     .hung = true,
+                                     .memory_killed = true});
+  EXPECT_EQ(report.cause, v1::EXIT_CAUSE_STALLED);
+  EXPECT_EQ(report.message, "hung in phase backward");
+}
+
 TEST(ExitReport, WithoutLastWordsTheLastLineIsTold) {
   const ExitReport report = Explain({.wait_status = Exited(1), .last_line = "out of luck"});
   EXPECT_EQ(report.message, "exited with code 1; its last line: out of luck");

@@ -59,6 +59,15 @@ TEST(Rank, TellsWhatItCannotGoOnWithoutWhileItLacksIt) {
   EXPECT_EQ(StatusOf(rank).waiting(), "");
 }
 
+TEST(Rank, TellsItsProgressUntilItExited) {
+  Rank rank = Starting();
+  EXPECT_FALSE(StatusOf(rank).has_progress());
+  rank.reported_progress.emplace().set_phase("backward");
+  EXPECT_EQ(StatusOf(rank).progress().phase(), "backward");
+  rank.phase = v1::RANK_PHASE_EXITED;
+  EXPECT_FALSE(StatusOf(rank).has_progress());
+}
+
 TEST(Rank, TellsItsExitOnlyOnceItExited) {
   Rank rank = Starting();
   rank.exit = {v1::EXIT_CAUSE_SIGNAL, 9, "killed"};

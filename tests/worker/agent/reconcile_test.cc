@@ -322,6 +322,19 @@ v1::DesiredState Revision(uint64_t generation, uint64_t revision) {
   return desired;
 }
 
+TEST(Reconcile, KillsWhatHangsUnlessItWasToldToStop) {
+  v1::DesiredState desired;
+  Assign(desired, 1, 0, "cpu-0");
+  RankTable ranks;
+  Rank& rank = AddRank(ranks, 1, 0, "cpu-0", v1::RANK_PHASE_RUNNING);
+  EXPECT_EQ(Plan(&desired, ranks), Words{});
+  rank.hang = "hung in phase backward";
+  EXPECT_EQ(Plan(&desired, ranks), Words{"kill run1/1/0"});
+  EXPECT_EQ(Plan(nullptr, ranks), Words{"kill run1/1/0"}) << "also while the coordinator is away";
+  rank.told_stop_at = kNow;
+  EXPECT_EQ(Plan(&desired, ranks), Words{}) << "the limits of a stop count";
+}
+
 TEST(NewestDesiredState, TakesNewerAndEqualStatesAndDeclinesOlderOnes) {
   NewestDesiredState newest;
   EXPECT_EQ(newest.current(), nullptr);

@@ -7,8 +7,10 @@
 #include "base/file.h"
 #include "base/random_id.h"
 #include "worker/engine/fakes/random_checkpoint.h"
+#include "worker/engine/model/gpt2_decoder.h"
 #include "worker/sampler/checkpoint_sampler.h"
 #include "worker/sampler/streaming_detokenizer.h"
+#include "worker/sampler/token_generator.h"
 
 namespace gp::engine {
 namespace {
@@ -52,6 +54,49 @@ TEST_F(DeviceSamplerTest, WritesTheTextOfTheCpu) {
   const auto texts = sampler.Sample({&kGreedy, 1});
   ASSERT_TRUE(texts.ok()) << texts.status();
   EXPECT_EQ(texts->at(0), TextOnCpu(sampler.model().tokenizer()));
+}
+
+// Drawn with the same seeds by a decoder on the CPU, all at once.
+std::vector<std::string> TextsOnCpu(const std::vector<SampleRequest>& requests,
+                                    const Tokenizer& tokenizer) {
+  const auto model = MakeRandomModel();
+  Gpt2Decoder decoder({.shape = kRandomModelShape,
+                       .slots = std::ssize(requests),
+                       .length = kRandomModelShape.context},
+                      {model->parameters().data()}, model->backend());
+  const std::vector<int32_t> prompt = {'T', 'h', 'e'};
+  std::vector<Generation> generations;
+  for (const SampleRequest& request : requests) {
+    generations.push_back(
+        {prompt, request.sampling, request.max_tokens, request.seed, request.sample});
+  }
+  std::vector<std::string> texts;
+  for (const auto& tokens : GenerateTokens(decoder, generations, decoder.vocabulary())) {
+    StreamingDetokenizer stream(tokenizer, {});
+    std::string text = "The";
+    for (const int32_t token : tokens) text += stream.Add(token).text;
+    texts.push_back(text + stream.Finish().text);
+  }
+  return texts;
+}
+
+// Some need only the likeliest tokens, others all logits; texts end at different times.
+TEST_F(DeviceSamplerTest, DrawsWhatTheCpuDraws) {
+  CheckpointSampler sampler = Open(runspec::Precision::kFp32);
+  std::vector<SampleRequest> requests(7, kGreedy);
+  for (size_t i = 0; i < requests.size(); ++i) {
+    requests[i].max_tokens = static_cast<int64_t>(4 + 2 * i);
+    requests[i].seed = 40 + i;
+    requests[i].ignore_end_of_text = true;
+  }
+  requests[1].sampling = {};
+  requests[2].sampling = {.temperature = 1.2, .top_k = 0};
+  requests[3].sampling = {.temperature = 2, .top_k = 64, .top_p = 0.9};
+  requests[4].sampling = {.frequency_penalty = 1.5};
+  requests[5].sampling = {.top_k = 20, .min_p = 0.05};
+  const auto texts = sampler.Sample(requests);
+  ASSERT_TRUE(texts.ok()) << texts.status();
+  EXPECT_EQ(*texts, TextsOnCpu(requests, sampler.model().tokenizer()));
 }
 
 TEST_F(DeviceSamplerTest, WritesManyTextsSideBySideInBf16) {

@@ -10,6 +10,8 @@
 #include <span>
 #include <vector>
 
+#include "worker/sampler/vocabulary_scan.h"
+
 namespace gp::engine {
 namespace {
 
@@ -41,6 +43,33 @@ TEST(TokenSampler, TheTopKAreThoseOfASortedList) {
     }
     EXPECT_EQ(chosen, std::set<int32_t>(order.begin(), order.begin() + k)) << k;
   }
+}
+
+// The likeliest tokens, as a device finds them, decide as all logits do.
+TEST(TokenSampler, TheLikeliestTokensGiveTheSameChoice) {
+  std::vector<float> logits;
+  for (int i = 0; i < 500; ++i) logits.push_back(static_cast<float>(i * 7919 % 97) / 10);
+  LikelyTokens likely{.below = 500, .ids = LikeliestIds(logits, 64)};
+  for (const int32_t id : likely.ids) likely.logits.push_back(logits[static_cast<size_t>(id)]);
+  for (const SamplingOptions& options :
+       {SamplingOptions{.temperature = 0}, SamplingOptions{}, SamplingOptions{.top_k = 64},
+        SamplingOptions{.temperature = 1.5, .top_k = 40, .top_p = 0.8}, SamplingOptions{.top_k = 1},
+        SamplingOptions{.top_k = 30, .min_p = 0.3}}) {
+    ASSERT_TRUE(NeedsOnly(options, 64, 500));
+    for (int i = 0; i < 300; ++i) {
+      EXPECT_EQ(SampleToken(likely, options, i / 300.0), SampleToken(logits, options, i / 300.0));
+    }
+  }
+}
+
+TEST(TokenSampler, SaysWhenTheLikeliestTokensAreNotEnough) {
+  EXPECT_FALSE(NeedsOnly({}, 0, 500)) << "there are none";
+  EXPECT_FALSE(NeedsOnly({.top_k = 0}, 64, 500));
+  EXPECT_FALSE(NeedsOnly({.top_k = 65}, 64, 500));
+  EXPECT_FALSE(NeedsOnly({.top_k = 50}, 64, 50)) << "all tokens are weighed, in another way";
+  EXPECT_FALSE(NeedsOnly({.presence_penalty = 1}, 64, 500));
+  EXPECT_FALSE(NeedsOnly({.frequency_penalty = 1}, 64, 500));
+  EXPECT_FALSE(NeedsOnly({.logit_bias = {{3, 1.0}}, .temperature = 0}, 64, 500));
 }
 
 TEST(TokenSampler, OnlyTheTopKAreChosen) {

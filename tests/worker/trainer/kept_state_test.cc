@@ -115,6 +115,14 @@ class Fork : public ::testing::Test {
     EXPECT_FALSE(FileExists(directory_.File("refused/metrics.jsonl"))) << "a step was taken";
   }
 
+  static void SetNumerics(const std::string& checkpoint, std::optional<int64_t> numerics) {
+    auto manifest = formats::ReadManifest(LocalStorage(), checkpoint);
+    ASSERT_TRUE(manifest.ok());
+    manifest->record.optimizer_numerics = numerics;
+    ASSERT_TRUE(
+        WriteFileAtomically(JoinPath(checkpoint, "manifest.json"), FormatManifest(*manifest)).ok());
+  }
+
   void Damage(const std::string& path) {
     std::string bytes = ReadFile(path).value_or("");
     ASSERT_FALSE(bytes.empty());
@@ -130,6 +138,26 @@ TEST_F(Fork, GoesOnToTheBytesOfTheUndisturbedRun) { ExpectForkEqualsUndisturbed(
 
 TEST_F(Fork, KeepsTheStateOfMuon) {
   ExpectForkEqualsUndisturbed({"optimizer.kind=muon", "model.n_head=3"});
+}
+
+// A checkpoint without the key is of a version of gp that had only the first arithmetic.
+TEST_F(Fork, KeepsTheArithmeticOfAnOldCheckpointOfMuon) {
+  const Settings muon = {"optimizer.kind=muon"};
+  ASSERT_EQ(Train("new", muon), 0) << log_;
+  EXPECT_EQ(ManifestAt("new", 6).record.optimizer_numerics, 2);
+  SetNumerics(At("new", 6), std::nullopt);
+  ASSERT_EQ(Train("old", Keep(At("new", 6), muon)), 0) << log_;
+  EXPECT_EQ(ManifestAt("old", 12).record.optimizer_numerics, std::nullopt);
+  EXPECT_NE(Bytes("old", 12, "model.safetensors"), Bytes("new", 12, "model.safetensors"));
+  // It goes on so from its own checkpoints, too.
+  ASSERT_EQ(Train("later", Keep(At("old", 12), muon)), 0) << log_;
+  ExpectSameFiles("later", "old", kTinySteps);
+}
+
+TEST_F(Fork, RefusesTheArithmeticOfALaterVersion) {
+  ASSERT_EQ(Train("base"), 0) << log_;
+  SetNumerics(At("base", 6), 7);
+  ExpectRefused(Keep(At("base", 6)), "was made with version 7 of the optimizer's arithmetic");
 }
 
 TEST_F(Fork, KeepsThePaddingOfTheVocabulary) {

@@ -68,9 +68,10 @@ struct LinearShape {
 };
 
 // y = x w^T + bias; with `gelu`, also gelu = Gelu(y as stored). x, w and bias share the compute
-// type. `may_be_fp8` is true for the four layers of a block. Precision fp8 computes y and dx of
-// these in fp8 if all their sizes are multiples of 16, and dw in 16 bits; with other precisions
-// `may_be_fp8` has no effect.
+// type. With `added`, y = added + x w^T + bias; then bias and added have y's type, and there is no
+// gelu. Only for a backend that adds_in_products(). `may_be_fp8` is true for the four layers of a
+// block. Precision fp8 computes y and dx of these in fp8 if all their sizes are multiples of 16,
+// and dw in 16 bits; with other precisions `may_be_fp8` has no effect.
 struct LinearForward {
   LinearShape shape;
   Buffer y;
@@ -81,6 +82,7 @@ struct LinearForward {
   runspec::Gelu kind = runspec::Gelu::kTanh;
   bool may_be_fp8 = false;
   bool w_packed = false;  // w was packed with Pack
+  Buffer added;           // (rows, out) or absent; not y
 };
 
 // Rows [first, first + count) of a Linear layer's w (out, in), to be stored in its packed form, the
@@ -117,6 +119,18 @@ struct LinearBackwardWeight {
   Buffer dy;
   Buffer x;
   bool accumulate = false;
+};
+
+// c (size, size) = a b^T with a and b (size, depth), or if `transposed` a^T b with a and b (depth,
+// size); fp32. c must be symmetric in exact arithmetic: a backend may compute one half of it and
+// mirror it. c overlaps neither a nor b.
+struct SymmetricProduct {
+  int64_t size = 0;
+  int64_t depth = 0;
+  float* c = nullptr;
+  float* a = nullptr;
+  float* b = nullptr;
+  bool transposed = false;
 };
 
 // out = (in - mean) * rstd * gamma + beta for each row of `in` (rows, channels); eps = 1e-5. `in`
@@ -214,6 +228,32 @@ struct CachedAttention {
   static int64_t ScratchFloats(int64_t capacity, int64_t head_size) {
     return capacity + (head_size + 15) / 16 * 16;
   }
+};
+
+// Rows that continue a sequence each by one token, in backend memory, so that a recorded step of a
+// decoder can be replayed with other values. A row with slot -1 is padding: it changes no cache,
+// and its results are not defined.
+struct DecodeRows {
+  int64_t rows = 0;
+  const int32_t* tokens = nullptr;
+  const int32_t* slots = nullptr;      // each slot at most once
+  const int32_t* positions = nullptr;  // the number of rows that the slot already holds
+};
+
+// Most tokens that LikeliestTokens can find.
+inline constexpr int64_t kLikeliestMax = 64;
+
+// For each row of logits (rows, columns), the `count` largest among the first `below`, descending;
+// of equal ones the lower id comes first. A NaN counts as -infinity. ids and values are (rows,
+// count). REQUIRES: 1 <= count <= min(below, kLikeliestMax).
+struct LikeliestTokens {
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t below = 0;
+  int64_t count = 0;
+  const float* logits = nullptr;
+  int32_t* ids = nullptr;
+  float* values = nullptr;
 };
 
 // logits (rows, columns), of which the first `classes` columns are valid; targets in [0, classes),
@@ -346,6 +386,8 @@ class Backend {
   virtual double MillisecondsBetween(int first, int second) = 0;
 
   virtual void Forward(const LinearForward& args) = 0;
+  // Whether Forward takes LinearForward::added, and the backend wants to be given it.
+  virtual bool adds_in_products() const { return false; }
   // Copies rows into a packed weight, for products that set w_packed. The results have the same
   // bits. With few rows, when reading the weight from memory is the whole cost, packed products are
   // faster. Useful for weights that never change. A backend without an order of its own keeps w's
@@ -353,12 +395,26 @@ class Backend {
   virtual void Pack(const WeightRows& args);
   virtual void BackwardInput(const LinearBackwardInput& args) = 0;
   virtual void BackwardWeight(const LinearBackwardWeight& args) = 0;
+  virtual void Multiply(const SymmetricProduct& args);
+
+  // Calls work(lane, number, index) for every index in [0, count). A CPU has a lane for each of its
+  // threads: a backend of one thread whose operations take this backend's memory and give the same
+  // bits. Its calls run side by side and take indices in ascending order, so `work` must not throw,
+  // and two calls may share memory only if `number`, in [0, lanes()), is equal. Elsewhere the calls
+  // run one after another, with this backend as the only lane.
+  using LaneWork = std::function<void(Backend& lane, int number, int64_t index)>;
+  virtual void ForEach(int64_t count, const LaneWork& work);
+  virtual int lanes() const { return 1; }
 
   // out (B*T, C) and lse (B, H, T), the log of each softmax denominator. Dropout acts on the
   // probabilities.
   virtual void AttentionForward(const AttentionShape& shape, Buffer out, float* lse, Buffer qkv,
                                 const Dropout& dropout) = 0;
   virtual void AttentionForward(const CachedAttention& args) = 0;
+  // The same for rows in backend memory; args.sequences is not used. The bits are those of the form
+  // above. These forms for decoding serve devices; those of this class read backend memory on the
+  // host.
+  virtual void AttendRows(const CachedAttention& args, const DecodeRows& rows);
   // dqkv = the gradient; `dout` and `out` are (B*T, C).
   virtual void AttentionBackward(const AttentionShape& shape, Buffer dqkv, Buffer dout, Buffer out,
                                  const float* lse, Buffer qkv, const Dropout& dropout) = 0;
@@ -393,10 +449,15 @@ class Backend {
   virtual void EmbeddingForward(int64_t sequences, int64_t length, int64_t channels, Buffer out,
                                 const int32_t* tokens, const float* wte, const float* wpe,
                                 const Dropout& dropout) = 0;
+  // out (rows, C) = wte[token] + wpe[position].
+  virtual void EmbedRows(const DecodeRows& rows, int64_t channels, Buffer out, const float* wte,
+                         const float* wpe);
   // dwte += and dwpe += from dout; either may be absent.
   virtual void EmbeddingBackward(int64_t sequences, int64_t length, int64_t channels, float* dwte,
                                  float* dwpe, Buffer dout, const int32_t* tokens,
                                  const Dropout& dropout) = 0;
+
+  virtual void FindLikeliest(const LikeliestTokens& args);
 
   virtual void Forward(const CrossEntropyLoss& args) = 0;
   virtual void Backward(const CrossEntropyGradient& args) = 0;

@@ -34,6 +34,14 @@ void DecoratedBackend::BackwardWeight(const LinearBackwardWeight& args) {
   Do(Sizes("linear dW", args.shape), [=, this] { inner_->BackwardWeight(args); });
 }
 
+void DecoratedBackend::Multiply(const SymmetricProduct& args) {
+  Do("symmetric product", [=, this] { inner_->Multiply(args); });
+}
+
+void DecoratedBackend::ForEach(int64_t count, const LaneWork& work) {
+  Do("work in lanes", [=, this] { inner_->ForEach(count, work); });
+}
+
 void DecoratedBackend::AttentionForward(const AttentionShape& shape, Buffer out, float* lse,
                                         Buffer qkv, const Dropout& dropout) {
   Do("attention forward", [=, this] { inner_->AttentionForward(shape, out, lse, qkv, dropout); });
@@ -41,6 +49,10 @@ void DecoratedBackend::AttentionForward(const AttentionShape& shape, Buffer out,
 
 void DecoratedBackend::AttentionForward(const CachedAttention& args) {
   Do("attention over a cache", [=, this] { inner_->AttentionForward(args); });
+}
+
+void DecoratedBackend::AttendRows(const CachedAttention& args, const DecodeRows& rows) {
+  Do("attention over a cache", [=, this] { inner_->AttendRows(args, rows); });
 }
 
 void DecoratedBackend::AttentionBackward(const AttentionShape& shape, Buffer dqkv, Buffer dout,
@@ -105,12 +117,21 @@ void DecoratedBackend::EmbeddingForward(int64_t sequences, int64_t length, int64
   });
 }
 
+void DecoratedBackend::EmbedRows(const DecodeRows& rows, int64_t channels, Buffer out,
+                                 const float* wte, const float* wpe) {
+  Do("embedding", [=, this] { inner_->EmbedRows(rows, channels, out, wte, wpe); });
+}
+
 void DecoratedBackend::EmbeddingBackward(int64_t sequences, int64_t length, int64_t channels,
                                          float* dwte, float* dwpe, Buffer dout,
                                          const int32_t* tokens, const Dropout& dropout) {
   Do("embedding backward", [=, this] {
     inner_->EmbeddingBackward(sequences, length, channels, dwte, dwpe, dout, tokens, dropout);
   });
+}
+
+void DecoratedBackend::FindLikeliest(const LikeliestTokens& args) {
+  Do("likeliest tokens", [=, this] { inner_->FindLikeliest(args); });
 }
 
 void DecoratedBackend::Forward(const CrossEntropyLoss& args) {

@@ -17,6 +17,7 @@ class DecoratedBackend : public Backend {
   ~DecoratedBackend() override;
 
   int threads() const override { return inner_->threads(); }
+  int lanes() const override { return inner_->lanes(); }
   void* queue() override { return inner_->queue(); }
   void Mark(int slot) override { inner_->Mark(slot); }
   double MillisecondsBetween(int first, int second) override {
@@ -25,12 +26,16 @@ class DecoratedBackend : public Backend {
 
   void Copy(void* to, const void* from, int64_t bytes) override;
   void Forward(const LinearForward& args) override;
+  bool adds_in_products() const override { return inner_->adds_in_products(); }
   void Pack(const WeightRows& args) override;
   void BackwardInput(const LinearBackwardInput& args) override;
   void BackwardWeight(const LinearBackwardWeight& args) override;
+  void Multiply(const SymmetricProduct& args) override;
+  void ForEach(int64_t count, const LaneWork& work) override;
   void AttentionForward(const AttentionShape& shape, Buffer out, float* lse, Buffer qkv,
                         const Dropout& dropout) override;
   void AttentionForward(const CachedAttention& args) override;
+  void AttendRows(const CachedAttention& args, const DecodeRows& rows) override;
   void AttentionBackward(const AttentionShape& shape, Buffer dqkv, Buffer dout, Buffer out,
                          const float* lse, Buffer qkv, const Dropout& dropout) override;
   void Forward(const StoredAttention& args, Buffer out) override;
@@ -50,9 +55,12 @@ class DecoratedBackend : public Backend {
   void EmbeddingForward(int64_t sequences, int64_t length, int64_t channels, Buffer out,
                         const int32_t* tokens, const float* wte, const float* wpe,
                         const Dropout& dropout) override;
+  void EmbedRows(const DecodeRows& rows, int64_t channels, Buffer out, const float* wte,
+                 const float* wpe) override;
   void EmbeddingBackward(int64_t sequences, int64_t length, int64_t channels, float* dwte,
                          float* dwpe, Buffer dout, const int32_t* tokens,
                          const Dropout& dropout) override;
+  void FindLikeliest(const LikeliestTokens& args) override;
   void Forward(const CrossEntropyLoss& args) override;
   void Backward(const CrossEntropyGradient& args) override;
   void ForwardAndBackward(const CrossEntropyLoss& forward,

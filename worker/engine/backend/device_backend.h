@@ -57,9 +57,10 @@ struct DeviceBackendOptions {
 
 // The algorithms and kernels that a device's backend has chosen.
 struct DeviceChoices {
-  std::string tuning;              // goes into the run's record. Empty: nothing was chosen
-  std::string attention;           // "cudnn 91900", "flash"; empty for engine.attention: math
-  std::vector<std::string> notes;  // choices that were not used, and why; for the log
+  std::string tuning;     // goes into the run's record. Empty: nothing was chosen
+  std::string attention;  // "cudnn 91900", "flash"; empty for engine.attention: math
+  // For the log: kernels that are not used and why, what tuning took, why it cannot be kept.
+  std::vector<std::string> notes;
 };
 
 struct DeviceBackend {

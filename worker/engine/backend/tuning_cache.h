@@ -11,6 +11,10 @@ namespace gp::engine {
 // The hardware's name in a file name: "Intel(R) Xeon(R) 6" is "intel-r-xeon-r-6".
 std::string TuningCacheName(const std::string& hardware);
 
+// The folder of the matrix products that were chosen for GPUs. A confined trainer on a GPU may
+// write there (trainer/run_files.h).
+inline constexpr const char* kTunedGemmsFolder = "gemms";
+
 // `file` in the directory. Empty when neither variable is set.
 std::string TuningCachePath(const std::string& file);
 

@@ -8,6 +8,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
+
+#include "base/machine/progress.h"
 
 namespace gp::engine {
 namespace {
@@ -71,6 +74,20 @@ std::vector<pollfd> PollSet(const std::vector<Lane>& lanes) {
 bool AllDone(const std::vector<Lane>& lanes) {
   return std::all_of(lanes.begin(), lanes.end(),
                      [](const Lane& lane) { return lane.in.done() && lane.out.done(); });
+}
+
+// The rank that must act next, or -1. First one that sent nothing at all, because the other peers
+// wait for it, too.
+int AwaitedRank(const std::vector<Lane>& lanes) {
+  const auto rank_of = [&lanes](const auto& condition) {
+    const auto found = std::find_if(lanes.begin(), lanes.end(), condition);
+    return found == lanes.end() ? -1 : found->rank;
+  };
+  const int late =
+      rank_of([](const Lane& lane) { return lane.in.next == lane.in.begin && lane.in.movable(); });
+  if (late >= 0) return late;
+  const int sender = rank_of([](const Lane& lane) { return lane.in.movable(); });
+  return sender >= 0 ? sender : rank_of([](const Lane& lane) { return lane.out.movable(); });
 }
 
 [[noreturn]] void TimedOut(const std::vector<Lane>& lanes, milliseconds timeout,
@@ -148,6 +165,13 @@ int MillisecondsUntil(SteadyTime deadline) {
   return static_cast<int>(std::max<int64_t>(left.count(), 0));
 }
 
+// Waits like poll. While all lanes are `idle`, no peer is to blame.
+int Await(std::vector<pollfd>& set, const std::vector<Lane>& lanes, int timeout_ms, bool idle) {
+  std::optional<progress::Awaiting> waiting;
+  if (!idle && timeout_ms != 0) waiting.emplace(progress::Wait::kPeer, AwaitedRank(lanes));
+  return poll(set.data(), set.size(), timeout_ms);
+}
+
 }  // namespace
 
 void RunExchange(std::vector<Lane>& lanes, const std::vector<Bystander>& bystanders,
@@ -168,7 +192,7 @@ void RunExchange(std::vector<Lane>& lanes, const std::vector<Bystander>& bystand
     set.push_back({feeding() ? feed->fd() : -1, POLLIN, 0});
     others.AddTo(set);
     const bool held = std::any_of(lanes.begin(), lanes.end(), HoldsMore);
-    const int ready = poll(set.data(), set.size(), held ? 0 : MillisecondsUntil(deadline));
+    const int ready = Await(set, lanes, held ? 0 : MillisecondsUntil(deadline), idle);
     if (ready == 0 && !held && !idle) NothingMoved(lanes, others, limits.timeout, operation);
     if (ready < 0 && errno == EINTR) continue;
     if (ready < 0) throw CollectiveError(operation + ": poll: " + std::strerror(errno));

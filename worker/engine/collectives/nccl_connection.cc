@@ -2,6 +2,8 @@
 
 #include <thread>
 
+#include "base/machine/progress.h"
+
 namespace gp::engine {
 namespace {
 
@@ -135,6 +137,7 @@ bool NcclConnection::TookEverything(const char* operation) {
 
 void NcclConnection::Poll(const char* operation, milliseconds timeout,
                           const std::function<bool()>& done) {
+  const progress::Awaiting waiting(progress::Wait::kPeer);
   const auto start = steady_clock::now();
   while (!done()) {
     const auto waited = steady_clock::now() - start;

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <utility>
 
+#include "base/machine/progress.h"
 #include "worker/engine/collectives/node_plan.h"
 #include "worker/engine/collectives/node_socket.h"
 #include "worker/engine/collectives/tcp_handshake.h"
@@ -74,6 +75,7 @@ class Forming {
 
   std::vector<std::optional<PeerMemory>> Meet(const NodeListener& listener,
                                               const std::vector<Presence>& all) {
+    const progress::Awaiting waiting(progress::Wait::kPeer);
     const std::string machine = MachineOf(all[Place(options_.rank)]);
     if (machine.empty()) return std::move(peers_);
     for (int rank = 0; rank < options_.rank; ++rank) {

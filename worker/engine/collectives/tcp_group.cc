@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/machine/progress.h"
 #include "worker/engine/collectives/tcp_handshake.h"
 
 namespace gp::engine {
@@ -230,6 +231,7 @@ class Mesh {
 
 TcpGroup ConnectTcpGroup(const GroupOptions& options, const TcpListener& listener,
                          const std::stop_token& stop) {
+  const progress::Awaiting waiting(progress::Wait::kPeer);
   return Mesh(options, listener, stop).Connect();
 }
 

@@ -95,6 +95,7 @@ class Gpt2 final : public LanguageModel {
   CrossEntropyLoss LossOf(RowRange range, double* loss) const;
   CrossEntropyGradient LossGradientOf(RowRange range) const;
   void NormOf(const ParameterSlot& slot, const NormBuffers& norm, Buffer in);
+  Buffer BiasFor(DataType type, int64_t offset) const;
   void AddBranch(Buffer residual, Buffer in, const Dropout& dropout, const ParameterSlot& slot,
                  const NormBuffers& norm);
 

@@ -27,7 +27,15 @@ runspec::DecoderPlanOptions PlanOptions(const DecoderOptions& options, DataType 
           .bf16 = compute_type == DataType::kBfloat16,
           .threads = backend.threads(),
           .fp16 = compute_type == DataType::kFloat16,
-          .own_weights = own_weights};
+          .own_weights = own_weights,
+          .on_device = !backend.host_reachable()};
+}
+
+// Memory of the host for the results of all rows of the head; a backend on the host needs none.
+std::byte* AllocateResults(int64_t head_rows, int64_t columns, Backend& backend) {
+  if (backend.host_reachable()) return nullptr;
+  const int64_t row_bytes = std::max(columns, 2 * runspec::kLikelyTokens) * 4;
+  return static_cast<std::byte*>(backend.AllocateHost(head_rows * row_bytes));
 }
 
 }  // namespace
@@ -52,9 +60,11 @@ Gpt2Decoder::Gpt2Decoder(const DecoderOptions& options, const DecoderWeights& we
       rows_max_(runspec::DecoderRows(plan_options)),
       head_rows_max_(runspec::DecoderHeadRows(plan_options)),
       capacity_(runspec::CacheCapacity(options.length)),
+      on_device_(plan_options.on_device),
       plan_(runspec::MakeDecoderPlan(options.shape, plan_options)),
       arena_(static_cast<std::byte*>(backend.Allocate(plan_.total_bytes))),
       buffers_(Lay(plan_, arena_)),
+      downloaded_(AllocateResults(head_rows_max_, options.shape.vocabulary_padded, backend)),
       lengths_(static_cast<size_t>(options.slots)) {}
 
 void Gpt2Decoder::SetParameter(const std::string& name, std::span<const float> values) {
@@ -78,11 +88,18 @@ Gpt2Decoder::Buffers Gpt2Decoder::Lay(const runspec::ArenaPlan& plan, std::byte*
           .gelu = get("gelu"),
           .head_rows = get("head_rows"),
           .logits = get("logits").f32(),
+          .likely = plan.has("likely") ? static_cast<std::byte*>(get("likely").data) : nullptr,
           .scratch = get("scratch").f32()};
 }
 
 void Gpt2Decoder::Append(std::span<const SlotTokens> added, std::span<float> logits) {
   Check(added, logits);
+  likely_below_ = 0;
+  for (const SlotTokens& entry : added) {
+    if (entry.likely != nullptr) likely_below_ = entry.likely->below;
+  }
+  is_step_ = IsStep(added);
+  if (is_step_) return Step(added, logits);
   taken_.assign(added.size(), 0);
   while (PlanRound(added)) {
     RunRound();
@@ -93,7 +110,13 @@ void Gpt2Decoder::Append(std::span<const SlotTokens> added, std::span<float> log
 void Gpt2Decoder::Check(std::span<const SlotTokens> added, std::span<float> logits) const {
   std::vector<bool> seen(lengths_.size());
   int64_t logit_rows = 0;
+  const LikelyTokens* likely = nullptr;
   for (const SlotTokens& entry : added) {
+    if (entry.likely != nullptr) {
+      Require(likely == nullptr || likely->below == entry.likely->below,
+              "entries of one call have different bounds of likely tokens");
+      likely = entry.likely;
+    }
     Require(entry.slot >= 0 && entry.slot < slots() && !seen[static_cast<size_t>(entry.slot)],
             "slot " + std::to_string(entry.slot) + " occurs twice or is not one of the " +
                 std::to_string(slots()) + " slots");
@@ -110,6 +133,12 @@ void Gpt2Decoder::CheckEntry(const SlotTokens& entry) const {
           std::to_string(entry.tokens.size()) + " tokens cannot be added to the " +
               std::to_string(length(entry.slot)) + " of slot " + std::to_string(entry.slot) +
               ", which holds " + std::to_string(length_max()));
+  if (entry.likely != nullptr) {
+    const int64_t below = entry.likely->below;
+    Require(entry.wanted == WantedLogits::kLast && likely_count() > 0 && below >= likely_count() &&
+                below <= vocabulary(),
+            "likely tokens below " + std::to_string(below) + " cannot be found here");
+  }
   for (const int32_t id : entry.tokens) {
     Require(id >= 0 && id < vocabulary(), "token " + std::to_string(id) +
                                               " is beyond the vocabulary of " +
@@ -141,14 +170,19 @@ bool Gpt2Decoder::PlanRound(std::span<const SlotTokens> added) {
 }
 
 void Gpt2Decoder::WantRows(const SlotTokens& entry, int64_t taken, int64_t count, int64_t to) {
-  const int64_t first_wanted = std::ssize(entry.tokens) - entry.logit_rows();
+  const int64_t rows = entry.likely != nullptr ? 1 : entry.logit_rows();
+  const int64_t first_wanted = std::ssize(entry.tokens) - rows;
   for (int64_t i = std::max(taken, first_wanted); i < taken + count; ++i) {
-    wanted_.push_back({rows_ + i - taken, to + i - first_wanted});
+    wanted_.push_back({rows_ + i - taken, to + i - first_wanted, entry.likely});
   }
 }
 
 void Gpt2Decoder::RunRound() {
   EmbedRound();
+  RunBlocks();
+}
+
+void Gpt2Decoder::RunBlocks() {
   Normalise(slots_.blocks[0].ln_1);
   for (int64_t layer = 0; layer < options_.shape.layers; ++layer) {
     Attend(layer);
@@ -169,13 +203,14 @@ void Gpt2Decoder::Attend(int64_t layer) {
   const BlockSlots& block = slots_.blocks[static_cast<size_t>(layer)];
   const int64_t c = options_.shape.channels;
   backend_.Forward(Linear(block.c_attn, c, 3 * c, buffers_.qkv, buffers_.norm.out));
-  backend_.AttentionForward({.heads = options_.shape.heads,
-                             .head_size = c / options_.shape.heads,
-                             .out = buffers_.attention,
-                             .qkv = buffers_.qkv,
-                             .cache = CacheOf(layer),
-                             .sequences = sequences_,
-                             .scratch = buffers_.scratch});
+  const CachedAttention attention{.heads = options_.shape.heads,
+                                  .head_size = c / options_.shape.heads,
+                                  .out = buffers_.attention,
+                                  .qkv = buffers_.qkv,
+                                  .cache = CacheOf(layer),
+                                  .sequences = sequences_,
+                                  .scratch = buffers_.scratch};
+  is_step_ ? backend_.AttendRows(attention, StepRows()) : backend_.AttentionForward(attention);
   backend_.Forward(Linear(block.attn_c_proj, c, c, buffers_.branch, buffers_.attention));
   AddBranch(block.ln_2);
 }
@@ -208,22 +243,22 @@ void Gpt2Decoder::WriteLogits(std::span<float> logits) {
 }
 
 void Gpt2Decoder::WriteLogits(std::span<const WantedRow> wanted, std::span<float> logits) {
-  const runspec::ModelShape& shape = options_.shape;
   const Buffer normed = buffers_.norm.out;
-  const int64_t c = shape.channels;
+  const int64_t c = options_.shape.channels;
   for (int64_t i = 0; const WantedRow& from : wanted) {
     backend_.Copy(buffers_.head_rows.From(i++ * c).data, normed.From(from.row * c).data,
                   c * BytesOf(normed.type));
   }
-  LinearForward head = Linear(slots_.lm_head, c, shape.vocabulary_padded,
-                              {buffers_.logits, DataType::kFloat32}, buffers_.head_rows);
-  head.shape.rows = std::ssize(wanted);
+  ComputeLogits(std::ssize(wanted), buffers_.head_rows);
+  if (likely_below_ > 0) FindLikely(std::ssize(wanted));
+  Deliver(wanted, std::ssize(wanted), logits);
+}
+
+void Gpt2Decoder::ComputeLogits(int64_t rows, Buffer normed) {
+  LinearForward head = Linear(slots_.lm_head, options_.shape.channels,
+                              options_.shape.vocabulary_padded, Fp32(buffers_.logits), normed);
+  head.shape.rows = rows;
   backend_.Forward(head);
-  for (int64_t i = 0; const WantedRow& from : wanted) {
-    backend_.Download(logits.data() + from.to * shape.vocabulary,
-                      buffers_.logits + i++ * shape.vocabulary_padded,
-                      shape.vocabulary * static_cast<int64_t>(sizeof(float)));
-  }
 }
 
 LayerNorm Gpt2Decoder::NormArgs(const ParameterSlot& slot) const {

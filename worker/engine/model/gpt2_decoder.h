@@ -7,6 +7,10 @@
 // for a model that was trained with a bf16 one.) The weights of a training model are read in place.
 // A sampler's decoder owns its weights, packed for products of few rows (packed_weights.h). All
 // memory is allocated in the constructor, as runspec::MakeDecoderPlan plans it. One thread calls.
+//
+// On a device, a call that adds one token to each of some slots is a step: its rows are padded to a
+// power of two, so that a few recorded graphs serve all steps, and their places lie in device
+// memory. One download brings the results of all slots.
 #pragma once
 
 #include <cstdint>
@@ -59,6 +63,8 @@ class Gpt2Decoder final : public Decoder {
   int64_t length_max() const override { return options_.length; }
   int64_t vocabulary() const override { return options_.shape.vocabulary; }
   int64_t length(int64_t slot) const override { return lengths_.at(static_cast<size_t>(slot)); }
+  // On a device, if the vocabulary is large enough.
+  int64_t likely_count() const override;
   void Clear(int64_t slot) override { lengths_.at(static_cast<size_t>(slot)) = 0; }
   void Append(std::span<const SlotTokens> added, std::span<float> logits) override;
 
@@ -66,7 +72,7 @@ class Gpt2Decoder final : public Decoder {
   struct Buffers {
     Buffer keys;  // (L, slots, ...) in the backend's order
     Buffer values;
-    int32_t* tokens = nullptr;
+    int32_t* tokens = nullptr;  // in a step followed by the rows' slots and positions
     float* residual = nullptr;  // (rows, C)
     NormBuffers norm;
     Buffer qkv;
@@ -76,12 +82,15 @@ class Gpt2Decoder final : public Decoder {
     Buffer gelu;
     Buffer head_rows;         // (head rows, C)
     float* logits = nullptr;  // (head rows, Vp)
+    // Ids and then logits of the likeliest tokens, (rows, runspec::kLikelyTokens) each; on a device
+    std::byte* likely = nullptr;
     float* scratch = nullptr;
   };
   // A row of the current round whose logits are wanted.
   struct WantedRow {
     int64_t row = 0;
-    int64_t to = 0;  // row of the caller's logits
+    int64_t to = 0;                  // row of the caller's logits
+    LikelyTokens* likely = nullptr;  // or where the likeliest tokens go
   };
 
   Gpt2Decoder(const DecoderOptions& options, const DecoderWeights& weights,
@@ -98,12 +107,25 @@ class Gpt2Decoder final : public Decoder {
   void WantRows(const SlotTokens& entry, int64_t taken, int64_t count, int64_t to);
   void RunRound();
   void EmbedRound();
+  void RunBlocks();
+  bool IsStep(std::span<const SlotTokens> added) const;
+  void Step(std::span<const SlotTokens> added, std::span<float> logits);
+  void PlanStep(std::span<const SlotTokens> added);
+  void RunStep();
+  DecodeRows StepRows() const;
+  ReplayKey StepKey() const;
   void Attend(int64_t layer);
   void Feed(int64_t layer);
   void Normalise(const ParameterSlot& slot);
   void AddBranch(const ParameterSlot& next_norm);
   void WriteLogits(std::span<float> logits);
   void WriteLogits(std::span<const WantedRow> wanted, std::span<float> logits);
+  void ComputeLogits(int64_t rows, Buffer normed);
+  void FindLikely(int64_t rows);
+  // Passes the results of rows 0, 1, … to the caller, of which `computed` rows exist.
+  void Deliver(std::span<const WantedRow> wanted, int64_t computed, std::span<float> logits);
+  void ReadLikely(std::span<const WantedRow> wanted, int64_t computed);
+  void ReadLogits(std::span<const WantedRow> wanted, std::span<float> logits);
 
   LayerNorm NormArgs(const ParameterSlot& slot) const;
   LinearForward Linear(const ParameterSlot& slot, int64_t in, int64_t out, Buffer y,
@@ -121,9 +143,11 @@ class Gpt2Decoder final : public Decoder {
   const int64_t rows_max_;
   const int64_t head_rows_max_;
   const int64_t capacity_;
+  const bool on_device_;
   const runspec::ArenaPlan plan_;
   std::byte* const arena_;
   const Buffers buffers_;
+  std::byte* const downloaded_;  // page-locked; null unless on a device
   std::optional<PackedWeights> own_weights_;
   std::vector<int64_t> lengths_;  // by slot
 
@@ -132,6 +156,9 @@ class Gpt2Decoder final : public Decoder {
   std::vector<CacheRows> sequences_;
   std::vector<WantedRow> wanted_;
   int64_t rows_ = 0;
+  bool is_step_ = false;
+  int64_t likely_below_ = 0;   // of the call; 0: no entry asks for likely tokens
+  std::vector<int32_t> step_;  // a step's tokens, slots and positions
 };
 
 }  // namespace gp::engine

@@ -60,20 +60,33 @@ void Gpt2::ForwardMlp(int64_t layer) {
   const BlockBuffers& block = buffers_.blocks[static_cast<size_t>(layer)];
   const int64_t c = shape_.channels;
   ForwardHidden(layer);
-  backend_->Forward({.shape = linear(4 * c, c),
-                     .y = buffers_.branch,
-                     .x = block.gelu,
-                     .w = Weight(slots.mlp_c_proj.weight),
-                     .bias = Weight(slots.mlp_c_proj.bias),
-                     .may_be_fp8 = true});
+  const bool is_last = layer + 1 == shape_.layers;
+  const auto next = static_cast<size_t>(is_last ? 0 : layer + 1);
+  const Buffer residual = is_last ? buffers_.residual : buffers_.blocks[next].residual;
+  const ParameterSlot& norm_slot = is_last ? slots_.ln_f : slots_.blocks[next].ln_1;
+  const NormBuffers& norm = is_last ? buffers_.ln_f : buffers_.blocks[next].ln_1;
+  LinearForward project{.shape = linear(4 * c, c),
+                        .y = buffers_.branch,
+                        .x = block.gelu,
+                        .w = Weight(slots.mlp_c_proj.weight),
+                        .bias = Weight(slots.mlp_c_proj.bias),
+                        .may_be_fp8 = true};
   const Dropout dropout = Site(DropoutSite::kMlpBranch, layer);
-  if (layer + 1 == shape_.layers) {
-    AddBranch(buffers_.residual, block.residual_mid, dropout, slots_.ln_f, buffers_.ln_f);
-    return;
+  if (fused_ && dropout.probability <= 0 && backend_->adds_in_products()) {
+    project.y = residual;
+    project.added = block.residual_mid;
+    project.bias = BiasFor(residual.type, slots.mlp_c_proj.bias);
+    backend_->Forward(project);
+    return NormOf(norm_slot, norm, residual);
   }
-  const size_t next = static_cast<size_t>(layer) + 1;
-  AddBranch(buffers_.blocks[next].residual, block.residual_mid, dropout, slots_.blocks[next].ln_1,
-            buffers_.blocks[next].ln_1);
+  backend_->Forward(project);
+  AddBranch(residual, block.residual_mid, dropout, norm_slot, norm);
+}
+
+// A bias in the type of the residual stream, for a product that adds to it.
+Buffer Gpt2::BiasFor(DataType type, int64_t offset) const {
+  if (offset < 0 || type != DataType::kFloat32) return Weight(offset);
+  return Fp32(buffers_.parameters + offset);
 }
 
 // residual = in + dropout(branch); norm = LayerNorm(residual), the input of the next layer.

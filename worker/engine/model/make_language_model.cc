@@ -106,6 +106,12 @@ DeviceBackend MakeBackend(const ModelOptions& options) {
                                      .choices = options.choices})};
 }
 
+ModelOptions WithoutTraining(ModelOptions options) {
+  options.attention = runspec::Attention::kMath;
+  options.device.deterministic = true;
+  return options;
+}
+
 std::unique_ptr<LanguageModel> MakeLanguageModel(const ModelOptions& options,
                                                  DeviceChoices* choices) {
   CheckSizes(options);

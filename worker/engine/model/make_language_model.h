@@ -65,6 +65,10 @@ std::unique_ptr<LanguageModel> MakeLanguageModel(const ModelOptions& options,
 // The backend that MakeLanguageModel uses, and the choices when it is on a device.
 DeviceBackend MakeBackend(const ModelOptions& options);
 
+// Options for a backend that runs no training step, only single operations or a decoder. A device
+// then plans and checks no attention kernels, and times no matrix products.
+ModelOptions WithoutTraining(ModelOptions options);
+
 // Weights normal(0, 0.02), c_proj scaled by 1/sqrt(2L), biases 0, LayerNorm 1: each value a
 // function of (seed, tensor, element) alone, whatever number of `threads` of the host draws them.
 // Rows of the vocabulary padding are 0.

@@ -60,6 +60,16 @@ void Optimizer::Update(LanguageModel& model, std::span<float> gradients, double 
   Apply({model, gradients, lr, factor, factor_value});
 }
 
+std::string Optimizer::ContinueWith(int64_t numerics) {
+  return numerics == 1 ? "" : NewerNumerics(numerics);
+}
+
+std::string Optimizer::NewerNumerics(int64_t numerics) const {
+  return "it was made with version " + std::to_string(numerics) +
+         " of the optimizer's arithmetic, and this gp has none above " +
+         std::to_string(this->numerics()) + "; use the version of gp that made it";
+}
+
 float Optimizer::ReadFactor(const float* factor) {
   float value = 0;
   backend_.Download(&value, factor, sizeof(value));

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,14 @@ struct OptimizerSlice {
   int64_t last = 0;
 };
 
+// The ranks that hold the same parameters and call Update together. `broadcast` copies the values
+// of rank `root` to all others; every rank calls it in the same order.
+struct OptimizerGroup {
+  int rank = 0;
+  int ranks = 1;
+  std::function<void(std::span<float> values, int root)> broadcast;
+};
+
 struct OptimizerOptions {
   runspec::OptimizerSpec spec;
   // Clipping, decay, update and rounding in one pass over memory instead of one pass each; the same
@@ -35,6 +44,8 @@ struct OptimizerOptions {
   // The elements whose moments this rank keeps and updates (step/optimizer_shards.h); absent: all.
   // AdamW only.
   std::optional<OptimizerSlice> slice;
+  // The ranks among which the work may be divided; by default every rank does all of it.
+  OptimizerGroup group;
 };
 
 class Optimizer {
@@ -48,6 +59,11 @@ class Optimizer {
   // see GradientFactor), and may be overwritten. Refreshes the model's working copy. If the factor
   // is NaN nothing changes, and the caller must call UndoSkippedUpdate.
   void Update(LanguageModel& model, std::span<float> gradients, double lr, const float* factor);
+
+  // The version of the update's arithmetic; a run keeps the one that it began with.
+  virtual int numerics() const { return 1; }
+  // Uses this version from now on. Returns why that is not possible, empty if it is.
+  virtual std::string ContinueWith(int64_t numerics);
 
   // Undoes the counting of the last Update, which changed nothing.
   void UndoSkippedUpdate() { --updates_; }
@@ -106,6 +122,9 @@ class Optimizer {
 
   Backend& backend() { return backend_; }
   const runspec::OptimizerSpec& spec() const { return options_.spec; }
+  const OptimizerGroup& group() const { return options_.group; }
+  // The message of ContinueWith for a version of a later gp.
+  std::string NewerNumerics(int64_t numerics) const;
   const std::vector<Range>& trained() const { return trained_; }  // every trained range
 
  private:

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/machine/progress.h"
 #include "worker/engine/collectives/reduction_order.h"
 
 namespace gp::engine {
@@ -79,7 +80,10 @@ std::span<float> GradientReduction::Finish() {
   const MonotonicTime pass_end = clock_.Now();
   for (const GradientRange& range : buckets_.TakeRest()) ready_.Post(range);
   ready_.Close();
-  thread_->join();
+  {
+    const progress::AwaitingHelper waiting;
+    thread_->join();
+  }
   thread_.reset();
   hidden_seconds_ = SecondsBefore(pass_end);
   if (error_) std::rethrow_exception(error_);
@@ -109,6 +113,7 @@ void GradientReduction::FinishOnDevice(DeviceCollectives& device) {
 }
 
 void GradientReduction::ReduceWhatComes() {
+  const progress::Training helper(/*helper=*/true);
   try {
     communicator_.AllReduceParts(*this);
     Idle();

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/failpoint.h"
 #include "plan/batch_ramp.h"
 #include "plan/lr_schedule.h"
 #include "worker/engine/step/training_error.h"
@@ -32,6 +33,16 @@ std::optional<OptimizerSlice> SliceOf(const runspec::RunSpec& spec, const Langua
   if (!CutsOptimizer(spec, communicator)) return std::nullopt;
   return OptimizerShards::SliceOf(model.layout().total_count, communicator.rank(),
                                   communicator.size());
+}
+
+// On GPUs every rank updates everything: the host cannot send device memory.
+OptimizerGroup GroupOf(Communicator& communicator) {
+  if (communicator.size() == 1 || communicator.device() != nullptr) return {};
+  return {.rank = communicator.rank(),
+          .ranks = communicator.size(),
+          .broadcast = [&communicator](std::span<float> values, int root) {
+            communicator.Broadcast(std::as_writable_bytes(values), root);
+          }};
 }
 
 // AllReduceMax may drop NaN but keeps infinity, so NaN is sent as infinity.
@@ -64,7 +75,8 @@ TrainingStep::TrainingStep(const runspec::RunSpec& spec, const runspec::BatchPla
                                 .fused = spec.engine.fused_optimizer,
                                 .stochastic_rounding = spec.engine.stochastic_rounding,
                                 .seed = spec.seed,
-                                .slice = SliceOf(spec, model, communicator)})),
+                                .slice = SliceOf(spec, model, communicator),
+                                .group = GroupOf(communicator)})),
       tokens_(AllocateIds(model, spec.batch)),
       targets_(AllocateIds(model, spec.batch)),
       scalars_(model.backend(),
@@ -79,6 +91,7 @@ TrainingStep::TrainingStep(const runspec::RunSpec& spec, const runspec::BatchPla
 
 StepResult TrainingStep::Run(const std::stop_token& stop) {
   timer_.Begin();
+  progress::InPhase phase(progress::Phase::kForward);
   StepResult result;
   scalars_.Begin(loss_scale_ ? loss_scale_->value() : 1);
   UploadRequest();
@@ -87,8 +100,10 @@ StepResult TrainingStep::Run(const std::stop_token& stop) {
   // that computes it.
   GradientReduction reduction(communicator_, model_.backend(), shard_sum_, trained_, clock_);
   for (int shard = owned_.first; shard < owned_.first + owned_.count; ++shard) {
-    AccumulateShard(shard, reduction, stop);
+    AccumulateShard(shard, reduction, phase, stop);
   }
+  phase.Next(progress::Phase::kAllReduce);
+  Failpoint("step.all_reduce");
 
   // Sums the gradients of all shards along the fixed tree. GPUs sum the losses in the same queue;
   // the losses of other ranks' shards are zero here.
@@ -104,6 +119,8 @@ StepResult TrainingStep::Run(const std::stop_token& stop) {
   timer_.Lap(&contract::StepPhases::optimizer);
   const std::span<const double> losses = ShareLosses();
   timer_.Lap(&contract::StepPhases::allreduce_exposed);
+  phase.Next(progress::Phase::kOptimizer);
+  Failpoint("step.optimizer");
   scalars_.ComputeGradientFactor(losses, spec_.optimizer.grad_clip);
   scalars_.BeginDownload();
   timer_.Lap(&contract::StepPhases::optimizer);
@@ -154,7 +171,7 @@ std::optional<AllReduceCost> TrainingStep::CostOf(const GradientReduction& reduc
 // Computes the gradient of one shard: the sum over its micro-batches, weighted by the tokens of the
 // whole step.
 void TrainingStep::AccumulateShard(int shard, GradientReduction& reduction,
-                                   const std::stop_token& stop) {
+                                   progress::InPhase& phase, const std::stop_token& stop) {
   const std::span<float> gradients = shard_sum_.Next();
   const float scale = 1.0f / static_cast<float>(runspec::TokensAt(plan_, step_));
   const int64_t accumulation = runspec::AccumulationAt(plan_, step_);
@@ -163,6 +180,8 @@ void TrainingStep::AccumulateShard(int shard, GradientReduction& reduction,
       shard_sum_.TakePartials();
       throw TrainingStopped{};
     }
+    phase.Next(progress::Phase::kForward);
+    Failpoint("step.forward");
     fill_(step_, shard, micro_batch, tokens_, targets_);
     timer_.Lap(&contract::StepPhases::data_wait);
     const TokenBatch batch{tokens_, targets_, spec_.batch.micro_batch, spec_.batch.sequence};
@@ -174,6 +193,8 @@ void TrainingStep::AccumulateShard(int shard, GradientReduction& reduction,
     model_.ExpectBackward(scale, gradients, /*accumulate=*/micro_batch > 0);
     model_.ForwardInto(batch, dropout, scalars_.loss(LossOf(shard)));
     timer_.Lap(&contract::StepPhases::forward);
+    phase.Next(progress::Phase::kBackward);
+    Failpoint("step.backward");
     const bool is_last =
         shard + 1 == owned_.first + owned_.count && micro_batch + 1 == accumulation;
     model_.Backward(scale, gradients, /*accumulate=*/micro_batch > 0,

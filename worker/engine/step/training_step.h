@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/machine/progress.h"
 #include "contract/training_point.h"
 #include "plan/run_spec.h"
 #include "plan/training_start.h"
@@ -96,7 +97,8 @@ class TrainingStep {
   void set_schedule_steps(int64_t steps) { schedule_steps_ = steps; }
 
  private:
-  void AccumulateShard(int shard, GradientReduction& reduction, const std::stop_token& stop);
+  void AccumulateShard(int shard, GradientReduction& reduction, progress::InPhase& phase,
+                       const std::stop_token& stop);
   int LossOf(int shard) const;
   void UploadRequest();
   std::span<const double> ShareLosses();

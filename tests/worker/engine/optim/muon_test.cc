@@ -1,20 +1,27 @@
-// Goal: Muon equals its formula in fp64 over several steps, for wide, tall and square matrices,
-// with AdamW for all other tensors; its update has singular values near 1.
+// Goal: Muon equals its formula in fp64 over several steps, for wide, tall and square matrices, in
+// each version of its arithmetic, with AdamW for all other tensors; its update has singular values
+// near 1; it gives the same bits for any number of threads and for any division over ranks.
 #include "worker/engine/optim/muon.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <map>
 #include <random>
 
+#include "worker/engine/collectives/local_communicator.h"
+#include "worker/engine/collectives/rank_threads.h"
 #include "worker/engine/model/make_language_model.h"
 #include "worker/engine/optim/adamw.h"
+#include "worker/engine/optim/fp64_factor.h"
 
 namespace gp::engine {
 namespace {
 
-runspec::ModelShape TinyShape() {
+using ::testing::HasSubstr;
+
+runspec::ModelShape SmallShape() {
   runspec::ModelShape shape{.layers = 2, .heads = 1, .channels = 11, .context = 9};
   shape.vocabulary = shape.vocabulary_padded = 17;
   return shape;
@@ -28,56 +35,16 @@ runspec::OptimizerSpec MuonSpec() {
   return spec;
 }
 
-using Values = std::vector<double>;  // row-major
-
-Values Product(const Values& a, const Values& b, int64_t m, int64_t k, int64_t n) {
-  Values c(static_cast<size_t>(m * n));
-  for (int64_t i = 0; i < m; ++i) {
-    for (int64_t j = 0; j < n; ++j) {
-      for (int64_t l = 0; l < k; ++l) {
-        c[static_cast<size_t>(i * n + j)] +=
-            a[static_cast<size_t>(i * k + l)] * b[static_cast<size_t>(l * n + j)];
-      }
-    }
-  }
-  return c;
-}
-
-Values Transposed(const Values& a, int64_t rows, int64_t columns) {
-  Values t(a.size());
-  for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; ++j) {
-      t[static_cast<size_t>(j * rows + i)] = a[static_cast<size_t>(i * columns + j)];
-    }
-  }
-  return t;
-}
-
-// The Newton-Schulz iteration as Muon's authors write it; it needs rows <= columns, so a tall
-// matrix is transposed.
-Values Orthogonalized(Values x, int64_t rows, int64_t columns) {
-  const bool tall = rows > columns;
-  if (tall) x = Transposed(x, rows, columns);
-  const int64_t m = std::min(rows, columns);
-  const int64_t n = std::max(rows, columns);
-  double squares = 0;
-  for (const double value : x) squares += value * value;
-  for (double& value : x) value /= std::sqrt(squares) + 1e-7;
-  for (int step = 0; step < 5; ++step) {
-    const Values a = Product(x, Transposed(x, m, n), m, n, m);
-    const Values aa = Product(a, a, m, m, m);
-    Values b(a.size());
-    for (size_t i = 0; i < a.size(); ++i) b[i] = -4.7750 * a[i] + 2.0315 * aa[i];
-    const Values bx = Product(b, x, m, m, n);
-    for (size_t i = 0; i < x.size(); ++i) x[i] = 3.4445 * x[i] + bx[i];
-  }
-  return tall ? Transposed(x, m, n) : x;
-}
+using Factor = Values (*)(Values x, int64_t rows, int64_t columns);
 
 class Fp64Muon {
  public:
-  Fp64Muon(std::span<const float> weight, int64_t rows, int64_t columns)
-      : rows_(rows), columns_(columns), weight_(weight.begin(), weight.end()), m_(weight_.size()) {}
+  Fp64Muon(std::span<const float> weight, int64_t rows, int64_t columns, Factor factor)
+      : rows_(rows),
+        columns_(columns),
+        factor_(factor),
+        weight_(weight.begin(), weight.end()),
+        m_(weight_.size()) {}
 
   void Step(std::span<const float> gradient, double lr, double coefficient,
             const runspec::OptimizerSpec& spec) {
@@ -87,7 +54,7 @@ class Fp64Muon {
       m_[i] = spec.muon_momentum * m_[i] + added;
       direction[i] = spec.muon_momentum * m_[i] + added;
     }
-    direction = Orthogonalized(direction, rows_, columns_);
+    direction = factor_(direction, rows_, columns_);
     const double scale = std::sqrt(std::max(1.0, static_cast<double>(rows_) / columns_));
     for (size_t i = 0; i < m_.size(); ++i) {
       weight_[i] = weight_[i] * (1 - lr * spec.weight_decay) - lr * scale * direction[i];
@@ -97,10 +64,11 @@ class Fp64Muon {
 
  private:
   int64_t rows_, columns_;
+  Factor factor_;
   Values weight_, m_;
 };
 
-std::vector<float> RandomValues(size_t count, unsigned seed) {
+std::vector<float> RandomGradients(size_t count, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;
   std::vector<float> values(count);
@@ -108,59 +76,164 @@ std::vector<float> RandomValues(size_t count, unsigned seed) {
   return values;
 }
 
-TEST(Muon, EqualsItsFormulaAndLeavesTheRestToAdamW) {
+// A part of a tensor that Muon takes for a matrix of its own.
+struct Part {
+  int64_t offset, rows, columns;
+};
+
+// The matrices of the blocks; in version 2, c_attn is three matrices.
+std::vector<Part> MatricesOf(const runspec::ParameterLayout& layout, int numerics) {
+  std::vector<Part> parts;
+  for (const runspec::ParameterInfo& tensor : layout.tensors) {
+    if (tensor.shape.size() != 2 || !tensor.name.starts_with("h.")) continue;
+    const int64_t count = numerics == 2 && tensor.name.ends_with("c_attn.weight") ? 3 : 1;
+    const int64_t rows = tensor.shape[0] / count;
+    for (int64_t i = 0; i < count; ++i) {
+      parts.push_back({tensor.offset + i * rows * tensor.shape[1], rows, tensor.shape[1]});
+    }
+  }
+  return parts;
+}
+
+void ExpectFormula(int numerics, Factor factor) {
   const runspec::OptimizerSpec spec = MuonSpec();
-  const auto model = MakeLanguageModel({.shape = TinyShape(), .micro_batch = 1, .sequence = 4});
-  const auto other = MakeLanguageModel({.shape = TinyShape(), .micro_batch = 1, .sequence = 4});
+  const auto model = MakeLanguageModel({.shape = SmallShape(), .micro_batch = 1, .sequence = 4});
+  const auto other = MakeLanguageModel({.shape = SmallShape(), .micro_batch = 1, .sequence = 4});
   InitializeNormal(1, *model);
   InitializeNormal(1, *other);
   const auto muon =
       MakeOptimizer(model->backend(), model->shape(), model->layout(), {.spec = spec});
+  ASSERT_EQ(muon->ContinueWith(numerics), "");
   AdamW adamw(other->backend(), other->layout(), {.spec = spec});
-  const auto part = [](std::span<float> values, const runspec::ParameterInfo& tensor) {
-    return values.subspan(static_cast<size_t>(tensor.offset), static_cast<size_t>(tensor.count));
+  const auto values = [](std::span<float> all, const Part& part) {
+    return all.subspan(static_cast<size_t>(part.offset),
+                       static_cast<size_t>(part.rows * part.columns));
   };
-  std::map<std::string, Fp64Muon> expected;
-  for (const runspec::ParameterInfo& tensor : model->layout().tensors) {
-    if (tensor.shape.size() != 2 || !tensor.name.starts_with("h.")) continue;
-    expected.emplace(tensor.name,
-                     Fp64Muon(part(model->parameters(), tensor), tensor.shape[0], tensor.shape[1]));
+  const std::vector<Part> parts = MatricesOf(model->layout(), numerics);
+  std::vector<Fp64Muon> expected;
+  for (const Part& part : parts) {
+    expected.emplace_back(values(model->parameters(), part), part.rows, part.columns, factor);
   }
-  ASSERT_EQ(expected.size(), 8u);
   for (unsigned step = 0; step < 6; ++step) {
     const double schedule = 1.0 / (1 + step);
-    std::vector<float> gradients = RandomValues(model->parameters().size(), 10 + step);
-    for (auto& [name, matrix] : expected) {
-      matrix.Step(part(gradients, model->layout().at(name)), spec.muon_lr * schedule, 0.5, spec);
+    std::vector<float> gradients = RandomGradients(model->parameters().size(), 10 + step);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      expected[i].Step(values(gradients, parts[i]), spec.muon_lr * schedule, 0.5, spec);
     }
     std::vector<float> copy = gradients;
     const float half = 0.5f;
     muon->Update(*model, gradients, spec.lr * schedule, &half);
     adamw.Update(*other, copy, spec.lr * schedule, &half);
   }
-  for (const runspec::ParameterInfo& tensor : model->layout().tensors) {
-    const std::span<float> values = part(model->parameters(), tensor);
-    const auto found = expected.find(tensor.name);
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (found != expected.end()) {
-        // The iteration amplifies the fp32 rounding errors of small singular values.
-        ASSERT_NEAR(values[i], found->second.weight()[i], 2e-5) << tensor.name << " " << i;
-      } else {
-        ASSERT_EQ(values[i], part(other->parameters(), tensor)[i]) << tensor.name << " " << i;
-      }
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const std::span<float> has = values(model->parameters(), parts[i]);
+    for (size_t j = 0; j < has.size(); ++j) {
+      // The iteration amplifies the fp32 rounding errors of small singular values.
+      ASSERT_NEAR(has[j], expected[i].weight()[j], 2e-5) << "matrix " << i << " " << j;
     }
+    std::ranges::copy(has, values(other->parameters(), parts[i]).begin());
+  }
+  for (const runspec::ParameterInfo& tensor : model->layout().tensors) {
+    const Part whole{tensor.offset, tensor.count, 1};
+    EXPECT_TRUE(
+        std::ranges::equal(values(model->parameters(), whole), values(other->parameters(), whole)))
+        << tensor.name;
   }
 }
 
-// The squared norm of an orthogonal (m, n) matrix is min(m, n). The iteration leaves singular
-// values between 0.7 and 1.2.
+TEST(Muon, EqualsItsFormulaAndLeavesTheRestToAdamW) { ExpectFormula(2, &PolarExpressFp64); }
+
+TEST(Muon, EqualsItsFirstFormulaAfterAnOldCheckpoint) { ExpectFormula(1, &NewtonSchulzFp64); }
+
+TEST(Muon, KnowsTheVersionsOfItsArithmetic) {
+  const auto model = MakeLanguageModel({.shape = SmallShape(), .micro_batch = 1, .sequence = 4});
+  const auto muon =
+      MakeOptimizer(model->backend(), model->shape(), model->layout(), {.spec = MuonSpec()});
+  EXPECT_EQ(muon->numerics(), 2);
+  EXPECT_THAT(muon->ContinueWith(3), HasSubstr("version 3 of the optimizer's arithmetic"));
+  EXPECT_THAT(muon->ContinueWith(0), HasSubstr("version 0"));
+  EXPECT_EQ(muon->numerics(), 2);
+  EXPECT_EQ(muon->ContinueWith(1), "");
+  EXPECT_EQ(muon->numerics(), 1);
+}
+
+TEST(Muon, RefusesOptionsThatItsFirstArithmeticDoesNotHave) {
+  const auto model = MakeLanguageModel({.shape = SmallShape(), .micro_batch = 1, .sequence = 4});
+  for (const bool rows : {false, true}) {
+    runspec::OptimizerSpec spec = MuonSpec();
+    spec.muon_row_scaling = rows;
+    spec.muon_cautious_decay = !rows;
+    const auto muon =
+        MakeOptimizer(model->backend(), model->shape(), model->layout(), {.spec = spec});
+    EXPECT_THAT(muon->ContinueWith(1), HasSubstr("optimizer.muon_row_scaling"));
+    EXPECT_EQ(muon->ContinueWith(2), "");
+  }
+}
+
+// Weights and moments of a larger model after three steps on one rank of `group`.
+std::vector<float> StateAfterSteps(int threads, const OptimizerGroup& group,
+                                   const runspec::OptimizerSpec& spec = MuonSpec()) {
+  runspec::ModelShape shape{.layers = 3, .heads = 2, .channels = 52, .context = 9};
+  shape.vocabulary = shape.vocabulary_padded = 17;
+  const auto model =
+      MakeLanguageModel({.shape = shape, .micro_batch = 1, .sequence = 4, .threads = threads});
+  InitializeNormal(1, *model);
+  const auto muon = MakeOptimizer(model->backend(), model->shape(), model->layout(),
+                                  {.spec = spec, .group = group});
+  for (unsigned step = 0; step < 3; ++step) {
+    std::vector<float> gradients = RandomGradients(model->parameters().size(), 10 + step);
+    const float one = 1;
+    muon->Update(*model, gradients, 3e-3, &one);
+  }
+  std::vector<float> state(model->parameters().begin(), model->parameters().end());
+  for (const std::span<float> moment : {muon->first_moment(), muon->second_moment()}) {
+    state.insert(state.end(), moment.begin(), moment.end());
+  }
+  return state;
+}
+
+runspec::OptimizerSpec WithOptions() {
+  runspec::OptimizerSpec spec = MuonSpec();
+  spec.muon_row_scaling = true;
+  spec.muon_cautious_decay = true;
+  return spec;
+}
+
+TEST(Muon, GivesTheSameBitsForAnyNumberOfThreads) {
+  const std::vector<float> alone = StateAfterSteps(1, {});
+  for (const int threads : {2, 3, 5}) EXPECT_EQ(StateAfterSteps(threads, {}), alone) << threads;
+}
+
+void ExpectTheSameOnRanks(const runspec::OptimizerSpec& spec) {
+  const std::vector<float> alone = StateAfterSteps(1, {}, spec);
+  for (const int ranks : {2, 3, 30}) {
+    auto group = MakeLocalGroup(ranks, 32);
+    OnEachRank(group, [&](size_t rank) {
+      const auto broadcast = [&](std::span<float> values, int root) {
+        group[rank]->Broadcast(std::as_writable_bytes(values), root);
+      };
+      EXPECT_EQ(StateAfterSteps(2, {static_cast<int>(rank), ranks, broadcast}, spec), alone)
+          << rank << " of " << ranks;
+    });
+  }
+}
+
+TEST(Muon, GivesTheSameBitsWhenRanksDivideTheMatrices) { ExpectTheSameOnRanks(MuonSpec()); }
+
+TEST(Muon, AlsoWithItsOptions) {
+  ExpectTheSameOnRanks(WithOptions());
+  EXPECT_NE(StateAfterSteps(1, {}, WithOptions()), StateAfterSteps(1, {}));
+}
+
+// The squared norm of an orthogonal (m, n) matrix is min(m, n). The iterations leave singular
+// values between 0.5 and 1.5.
 TEST(Muon, MovesByAMatrixWithSingularValuesNearOne) {
   runspec::OptimizerSpec spec = MuonSpec();
   spec.weight_decay = 0;
-  const auto model = MakeLanguageModel({.shape = TinyShape(), .micro_batch = 1, .sequence = 4});
+  const auto model = MakeLanguageModel({.shape = SmallShape(), .micro_batch = 1, .sequence = 4});
   const auto muon =
       MakeOptimizer(model->backend(), model->shape(), model->layout(), {.spec = spec});
-  std::vector<float> gradients = RandomValues(model->parameters().size(), 3);
+  std::vector<float> gradients = RandomGradients(model->parameters().size(), 3);
   const float one = 1;
   muon->Update(*model, gradients, spec.lr, &one);
   for (const char* name : {"h.0.attn.c_attn.weight", "h.1.mlp.c_proj.weight"}) {

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -16,6 +19,7 @@
 #include "worker/engine/backend/cpu/kernels/kernel_set.h"
 #include "worker/engine/backend/cpu/kernels/tiles.h"
 #include "worker/engine/backend/cpu/math_attention.h"
+#include "worker/engine/backend/cpu/mirror.h"
 #include "worker/engine/backend/cpu/packed_gemm.h"
 #include "worker/engine/backend/cpu/thread_pool.h"
 #include "worker/engine/backend/gradient_factor.h"
@@ -27,6 +31,7 @@ constexpr int64_t kLineFloats = 16;       // arrays are divided among threads at
 constexpr int64_t kCopyGrain = 64 << 10;  // bytes
 constexpr int64_t kRowsGrain = 8192;      // with fewer elements, rows stay on one thread
 constexpr int64_t kFlatGrain = 4096;      // elements: a thread's smallest piece of a flat loop
+constexpr int64_t kMirrorGrain = 64;      // rows of a symmetric matrix
 constexpr int64_t kNormBlocksMax = 4096;  // at most this many partial sums of a norm
 constexpr int64_t kNormBlockMin = 16384;
 
@@ -36,13 +41,27 @@ class CpuBackend final : public Backend {
       : isa_(ResolveIsa(options.isa)),
         kernels_(KernelsOf(isa_, options.tiles)),
         pool_(options.threads),
-        workspace_(
-            runspec::CpuWorkspaceBytes(options.sequence, options.head_size, pool_.threads())),
         thread_bytes_(
             runspec::CpuWorkspaceBytes(options.sequence, options.head_size, pool_.threads()) /
             pool_.threads()),
-        gemm_(kernels_, pool_, static_cast<std::byte*>(workspace_.data()), thread_bytes_,
-              options.choices),
+        own_workspace_(HugePages(pool_.threads() * thread_bytes_)),
+        workspace_(static_cast<std::byte*>(own_workspace_->data())),
+        gemm_(kernels_, pool_, workspace_, thread_bytes_, options.choices),
+        math_attention_(kernels_, pool_, gemm_) {
+    if (pool_.threads() == 1) return;
+    for (int thread = 0; thread < pool_.threads(); ++thread) {
+      lanes_.push_back(std::make_unique<CpuBackend>(*this, thread, options.choices));
+    }
+  }
+
+  // A lane of `owner`, in the workspace of the owner's thread.
+  CpuBackend(const CpuBackend& owner, int thread, const KernelChoices& choices)
+      : isa_(owner.isa_),
+        kernels_(owner.kernels_),
+        pool_(1),
+        thread_bytes_(owner.thread_bytes_),
+        workspace_(owner.workspace_ + thread * thread_bytes_),
+        gemm_(kernels_, pool_, workspace_, thread_bytes_, choices),
         math_attention_(kernels_, pool_, gemm_) {}
 
   const char* name() const override {
@@ -131,6 +150,30 @@ class CpuBackend final : public Backend {
                .output = {.y = {args.dw, DataType::kFloat32}, .ldy = s.in},
                .accumulate = args.accumulate});
     SumColumns(args.dy, s.rows, s.out, args.dbias, args.accumulate);
+  }
+
+  void Multiply(const SymmetricProduct& args) override {
+    const int64_t ld = args.transposed ? args.size : args.depth;
+    gemm_.Run({.m = args.size,
+               .n = args.size,
+               .k = args.depth,
+               .a = {Fp32(args.a), ld, !args.transposed},
+               .b = {Fp32(args.b), ld, !args.transposed},
+               .output = {.y = Fp32(args.c), .ldy = args.size},
+               .lower_half = true});
+    pool_.For(args.size, kMirrorGrain, [&](int64_t first, int64_t last) {
+      MirrorLowerHalf(args.c, args.size, first, last);
+    });
+  }
+
+  int lanes() const override { return pool_.threads(); }
+  void ForEach(int64_t count, const LaneWork& work) override {
+    if (lanes_.empty()) return Backend::ForEach(count, work);
+    std::atomic<int64_t> next{0};
+    pool_.Run([&](int part) {
+      CpuBackend& lane = *lanes_[static_cast<size_t>(part)];
+      for (int64_t index = next++; index < count; index = next++) work(lane, part, index);
+    });
   }
 
   void AttentionForward(const AttentionShape& shape, Buffer out, float* lse, Buffer qkv,
@@ -334,8 +377,7 @@ class CpuBackend final : public Backend {
   void ForHeads(const AttentionShape& shape, const Body& body) {
     const int64_t heads = shape.sequences * shape.heads;
     pool_.Run([&](int thread) {
-      auto* scratch = reinterpret_cast<float*>(static_cast<std::byte*>(workspace_.data()) +
-                                               thread * thread_bytes_);
+      auto* scratch = reinterpret_cast<float*>(workspace_ + thread * thread_bytes_);
       const int64_t last = heads * (thread + 1) / pool_.threads();
       for (int64_t head = heads * thread / pool_.threads(); head < last; ++head) {
         body(head, scratch);
@@ -346,10 +388,12 @@ class CpuBackend final : public Backend {
   const Isa isa_;
   const KernelSet& kernels_;
   ThreadPool pool_;
-  HugePages workspace_;
   const int64_t thread_bytes_;
+  const std::optional<HugePages> own_workspace_;  // absent in a lane
+  std::byte* const workspace_;
   Gemm gemm_;
   MathAttention math_attention_;
+  std::vector<std::unique_ptr<CpuBackend>> lanes_;  // by thread; empty with one thread
   std::array<double, kNormBlocksMax> block_sums_{};
   double scalar_ = 0;
   std::vector<std::chrono::steady_clock::time_point> marks_;

@@ -88,10 +88,16 @@ class Piece {
       const int64_t columns = std::min(panel_, columns_.last - column);
       for (int64_t row = rows.first; row < rows.last; row += kernels_.tile_rows) {
         const int64_t count = std::min<int64_t>(kernels_.tile_rows, rows.last - row);
+        if (args_.lower_half && IsAboveDiagonal(row, count, column, columns)) continue;
         packed_row_ = row - rows.first;
         ComputeTile(row, count, column, columns, panel);
       }
     }
+  }
+
+  // Whether every output element of the tile has a column above its row.
+  bool IsAboveDiagonal(int64_t row, int64_t rows, int64_t column, int64_t columns) const {
+    return flipped_ ? column + columns <= row : row + rows <= column;
   }
 
   void ComputeTile(int64_t row, int64_t rows, int64_t column, int64_t columns,

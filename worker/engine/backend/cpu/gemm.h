@@ -24,7 +24,8 @@ struct GemmArgs {
   GemmOperand b;
   TileOutput output;
   bool accumulate = false;
-  bool b_packed = false;  // b.data was packed with PackWeight (packed_gemm.h)
+  bool b_packed = false;    // b.data was packed with PackWeight (packed_gemm.h)
+  bool lower_half = false;  // output elements (i, j) with j > i may be left out
 
   GemmProblem problem() const;
 };

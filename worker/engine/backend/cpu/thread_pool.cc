@@ -4,6 +4,8 @@
 
 #include <chrono>
 
+#include "base/machine/progress.h"
+
 namespace gp::engine {
 namespace {
 
@@ -40,6 +42,7 @@ void ThreadPool::RunTask(Task task, const void* data) {
   for (uint32_t running = running_.load(); running != 0; running = running_.load()) {
     AwaitChange(running_, running);
   }
+  progress::Tick();
 }
 
 void ThreadPool::WorkerLoop(int thread) {

@@ -33,7 +33,7 @@ class Chooser {
 
   AttentionChoice Choose() {
     if (options_.arena.attention == runspec::Attention::kMath) return {};
-    TryCudnn();
+    if (options_.arena.attention != runspec::Attention::kOwn) TryCudnn();
     Try(std::make_unique<FlashAttention>(device_.major));
     const bool has_cudnn = !choice_.kernels.empty() && choice_.name != "flash";
     if (choice_.kernels.empty() || (only_cudnn() && !has_cudnn)) Refuse();

@@ -1,7 +1,8 @@
 // Which kernels compute attention without stored scores on a device: cuDNN if it is installed and
 // agrees with math attention; then our own flash kernel, for the calls that cuDNN declines or for
-// all. A deterministic run leaves out a cuDNN that needs more memory than planned, unless
-// engine.attention is cudnn. Called once, before the first operation.
+// all. engine.attention: own leaves out cuDNN, and so does a deterministic run with a cuDNN that
+// needs more memory than planned, unless engine.attention is cudnn. Called once, before the first
+// operation.
 #pragma once
 
 #include <memory>

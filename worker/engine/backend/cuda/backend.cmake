@@ -8,6 +8,7 @@ set(GP_CUDA_BACKEND_SOURCES
   runtime/cuda_device.cc
   cuda_device_backend.cc
   runtime/device_allocations.cc
+  fastest_candidate.cc
   attention/flash_attention.cc
   products/fp8_operands.cc
   products/gemm_choices.cc

@@ -18,6 +18,7 @@
 #include "worker/engine/backend/cuda/kernels/gradient_factor.h"
 #include "worker/engine/backend/cuda/kernels/layer_norm.h"
 #include "worker/engine/backend/cuda/kernels/layer_norm_backward.h"
+#include "worker/engine/backend/cuda/kernels/likeliest.h"
 #include "worker/engine/backend/cuda/kernels/residual.h"
 #include "worker/engine/backend/cuda/kernels/sum_of_squares.h"
 #include "worker/engine/backend/cuda/products/cublas_lt.h"
@@ -38,6 +39,7 @@ class CudaBackend final : public Backend {
   CudaBackend(const CudaBackendOptions& options, const CudaDevice& device)
       : name_("cuda " + device.architecture()),
         tokens_below_(options.shape.vocabulary_padded),
+        adds_in_products_(options.adds_in_products && !options.fp8),
         workspace_(options.shape, options.arena),
         staging_(stream_),
         graphs_(stream_, options.graphs),
@@ -102,6 +104,7 @@ class CudaBackend final : public Backend {
   }
 
   void Forward(const LinearForward& args) override { linear_.Forward(args); }
+  bool adds_in_products() const override { return adds_in_products_; }
   void BackwardInput(const LinearBackwardInput& args) override { linear_.BackwardInput(args); }
   void BackwardWeight(const LinearBackwardWeight& args) override { linear_.BackwardWeight(args); }
 
@@ -114,6 +117,14 @@ class CudaBackend final : public Backend {
   }
   void AttentionForward(const CachedAttention& args) override {
     LaunchCachedAttention(args, stream_.get());
+  }
+  void AttendRows(const CachedAttention& args, const DecodeRows& rows) override {
+    ScratchMemory& scratch = workspace_.scratch();
+    scratch.Clear();
+    const int64_t parts = CachedAttentionScratch(args, rows.rows);
+    const bool splits = parts * 4 + kPartsPadding <= scratch.bytes();
+    LaunchCachedAttention(args, rows, splits ? scratch.Allocate<float>(parts) : nullptr,
+                          stream_.get());
   }
   void AttentionBackward(const AttentionShape& shape, Buffer dqkv, Buffer dout, Buffer out,
                          const float* lse, Buffer qkv, const Dropout& dropout) override {
@@ -179,6 +190,18 @@ class CudaBackend final : public Backend {
                             .dropout = dropout},
                            stream_.get());
   }
+  void EmbedRows(const DecodeRows& rows, int64_t channels, Buffer out, const float* wte,
+                 const float* wpe) override {
+    LaunchEmbeddingForward({.sequences = rows.rows,
+                            .length = 1,
+                            .channels = channels,
+                            .out = out,
+                            .tokens = rows.tokens,
+                            .positions = rows.positions,
+                            .wte = wte,
+                            .wpe = wpe},
+                           stream_.get());
+  }
   void EmbeddingBackward(int64_t sequences, int64_t length, int64_t channels, float* dwte,
                          float* dwpe, Buffer dout, const int32_t* tokens,
                          const Dropout& dropout) override {
@@ -197,6 +220,8 @@ class CudaBackend final : public Backend {
         scratch.Allocate<std::byte>(EmbeddingBackwardScratch(sequences * length, channels)),
         stream_.get());
   }
+
+  void FindLikeliest(const LikeliestTokens& args) override { LaunchLikeliest(args, stream_.get()); }
 
   void Forward(const CrossEntropyLoss& args) override {
     LaunchCrossEntropyForward(args, RowLosses(args.shape), stream_.get());
@@ -261,8 +286,11 @@ class CudaBackend final : public Backend {
     return workspace_.scratch().Allocate<float>(shape.rows);
   }
 
+  static constexpr int64_t kPartsPadding = 1024;  // alignment inside the scratch memory
+
   const std::string name_;
   const int64_t tokens_below_;
+  const bool adds_in_products_;
   const CudaStream stream_;
   const CudaEvent downloaded_{CudaEvent::Timing::kOff};
   const CudaStream fetch_stream_;

@@ -23,6 +23,8 @@ struct CudaBackendOptions {
   bool fp8 = false;           // products with may_be_fp8 are computed in FP8
   bool deterministic = true;  // only algorithms with a fixed order of sums
   bool graphs = true;         // Replay records and replays CUDA graphs
+  // The last product of a block adds its result to the residual stream.
+  bool adds_in_products = false;
   GemmChoices gemms = {};
 };
 

@@ -1,7 +1,12 @@
 // The device of a program that computes on NVIDIA GPUs.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "worker/engine/backend/cuda/cuda_backend.h"
 #include "worker/engine/backend/cuda/gemm_tuning.h"
@@ -44,13 +49,21 @@ DeviceInfo Look() {
               "; " + WayOutOf(error == cudaSuccess ? cudaErrorNoDevice : error)};
 }
 
+// Off by default, because nothing has measured it yet; scripts/gpu_check measures the step both
+// ways.
+bool AddsInProducts() {
+  const char* setting = std::getenv("GP_ADD_IN_PRODUCTS");
+  return setting != nullptr && std::string_view(setting) == "1";
+}
+
 CudaBackendOptions OptionsOf(const DeviceBackendOptions& options) {
   return {.shape = options.shape,
           .arena = options.arena,
           .tf32 = options.precision == runspec::Precision::kTf32,
           .fp8 = options.precision == runspec::Precision::kFp8,
           .deterministic = options.deterministic,
-          .graphs = options.graph};
+          .graphs = options.graph,
+          .adds_in_products = AddsInProducts()};
 }
 
 GemmChoices ParseRecord(const std::string& record, const std::string& here) {
@@ -62,20 +75,42 @@ GemmChoices ParseRecord(const std::string& record, const std::string& here) {
                               "true, which does not choose by timing");
 }
 
+std::string DurationNote(size_t count, double seconds) {
+  char text[120];
+  std::snprintf(text, sizeof(text), "%zu kinds of matrix products were chosen by timing in %.1f s",
+                count, seconds);
+  return text;
+}
+
+// If they cannot be written, only the next start is slower.
+void Keep(const GemmChoices& choices, std::vector<std::string>& notes) {
+  try {
+    WriteTunedGemms(choices);
+  } catch (const std::runtime_error& error) {
+    notes.push_back(
+        std::string("the chosen matrix products cannot be kept, so the next run on this "
+                    "machine times them again: ") +
+        error.what());
+  }
+}
+
 // The choices of the record. When timing may decide, missing ones come from this device's cache or
 // are timed now.
 GemmChoices ChoicesFor(const std::string& record, const CudaBackendOptions& options,
-                       const CudaDevice& device) {
+                       const CudaDevice& device, std::vector<std::string>& notes) {
   const std::string here = TuningDevice(device);
   const GemmChoices decided = record.empty() ? GemmChoices(here) : ParseRecord(record, here);
   if (options.deterministic) return decided;
   const GemmChoices remembered = ReadTunedGemms(here);
   GemmChoices known = remembered;
   known.Add(decided);
+  const size_t count = known.size();
+  const auto begin = std::chrono::steady_clock::now();
   GemmChoices tuned = TuneGemms(options, known);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   known.Add(tuned);
-  // If they cannot be written, only the next start is slower.
-  if (known != remembered) static_cast<void>(WriteTunedGemms(known));
+  if (known.size() > count) notes.push_back(DurationNote(known.size() - count, taken.count()));
+  if (known != remembered) Keep(known, notes);
   return tuned;
 }
 
@@ -97,12 +132,14 @@ DeviceBackend MakeDeviceBackend(const DeviceBackendOptions& options) {
   if (!found.exists()) throw std::invalid_argument(found.why_none);
   const CudaDevice device = QueryDevice(0);
   CudaBackendOptions cuda = OptionsOf(options);
-  cuda.gemms = ChoicesFor(options.tuning, cuda, device);
+  std::vector<std::string> notes;
+  cuda.gemms = ChoicesFor(options.tuning, cuda, device, notes);
   CudaBackendMade made = MakeCudaBackend(cuda);
+  notes.insert(notes.end(), made.notes.begin(), made.notes.end());
   return {.backend = std::move(made.backend),
           .choices = {.tuning = cuda.gemms.empty() ? "" : cuda.gemms.Encode(),
                       .attention = made.attention,
-                      .notes = made.notes}};
+                      .notes = std::move(notes)}};
 }
 
 }  // namespace gp::engine

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <random>
 #include <utility>
 #include <vector>
 
 #include "plan/gpu_workspace.h"
+#include "worker/engine/backend/cuda/fastest_candidate.h"
 #include "worker/engine/backend/cuda/kernels/flat.h"
 #include "worker/engine/backend/cuda/products/cublas_lt.h"
 #include "worker/engine/backend/cuda/products/linear_products.h"
@@ -17,9 +19,9 @@ namespace gp::engine {
 namespace {
 
 constexpr int kRuns = 4;
-// A candidate's time must be below this part of cuBLASLt's first choice's; otherwise noise would
+// Separate passes must take less than this part of the time with an epilogue; otherwise noise would
 // decide.
-constexpr double kGainMin = 0.98;
+constexpr double kWholeGainMin = 0.98;
 
 DataType ComputeTypeOf(const runspec::ArenaOptions& arena) {
   if (arena.bf16) return DataType::kBfloat16;
@@ -132,35 +134,27 @@ StepOperands PlaceholderOperands(const runspec::ArenaOptions& arena) {
   return {computed, computed, computed, computed, gradient, computed, gradient};
 }
 
-// Time per run, after one warm-up run.
-double MillisecondsOf(const std::function<void()>& queue, const CudaStream& stream) {
+// Time per run, after one warm-up run, which also loads the kernel.
+double MillisecondsOf(const std::function<void()>& queue, int runs, const CudaStream& stream) {
   const CudaEvent first(CudaEvent::Timing::kOn), last(CudaEvent::Timing::kOn);
   queue();
   first.Record(stream);
-  for (int i = 0; i < kRuns; ++i) queue();
+  for (int i = 0; i < runs; ++i) queue();
   last.Record(stream);
-  return MillisecondsBetween(first, last) / kRuns;
+  return MillisecondsBetween(first, last) / runs;
 }
 
-// Returns the fastest candidate, or the first one if no other is clearly faster.
 cublasLtMatmulAlgo_t Fastest(CublasLt& products, const Product& product,
                              const std::vector<cublasLtMatmulAlgo_t>& candidates,
                              const CudaStream& stream) {
-  const auto time = [&](const cublasLtMatmulAlgo_t& algorithm) {
-    bool runs = true;
+  const auto time = [&](size_t i, int runs) {
+    bool works = true;
     const double milliseconds = MillisecondsOf(
-        [&] { runs = runs && products.TryRun(product, algorithm, stream.get()); }, stream);
-    return runs ? milliseconds : 1e30;
+        [&] { works = works && products.TryRun(product, candidates[i], stream.get()); }, runs,
+        stream);
+    return works ? milliseconds : std::numeric_limits<double>::infinity();
   };
-  size_t best = 0;
-  double best_milliseconds = time(candidates[0]) * kGainMin;
-  for (size_t i = 1; i < candidates.size(); ++i) {
-    const double milliseconds = time(candidates[i]);
-    if (milliseconds >= best_milliseconds) continue;
-    best = i;
-    best_milliseconds = milliseconds;
-  }
-  return candidates[best];
+  return candidates[FastestCandidate(candidates.size(), time)];
 }
 
 // Runs every product of a training step once.
@@ -168,7 +162,11 @@ class StepProducts {
  public:
   StepProducts(const CudaBackendOptions& options, const StepOperands& operands,
                LinearProducts& linear)
-      : shape_(options.shape), arena_(options.arena), operands_(operands), linear_(linear) {}
+      : shape_(options.shape),
+        arena_(options.arena),
+        adds_(options.adds_in_products && !options.fp8),
+        operands_(operands),
+        linear_(linear) {}
 
   void Run() {
     const int64_t rows = arena_.micro_batch * arena_.sequence;
@@ -176,7 +174,7 @@ class StepProducts {
     Block({.shape = {rows, c, 3 * c}, .sums_dy = true});
     Block({.shape = {rows, c, c}});
     Block({.shape = {rows, c, 4 * c}, .gelu_behind = true});
-    Block({.shape = {rows, 4 * c, c}, .gelu_before = true});
+    Block({.shape = {rows, 4 * c, c}, .gelu_before = true, .adds = adds_});
     const LinearShape head{runspec::HeadRows(arena_), c, shape_.vocabulary_padded};
     linear_.Forward({.shape = head, .y = operands_.y, .x = operands_.x, .w = operands_.w});
     BackwardWeight(head, nullptr);
@@ -192,19 +190,24 @@ class StepProducts {
     bool gelu_behind = false;
     bool gelu_before = false;
     bool sums_dy = false;
+    bool adds = false;
   };
 
   void Block(const Layer& layer) {
     const LinearShape& s = layer.shape;
     float* dbias = shape_.bias ? operands_.dbias.f32() : nullptr;
-    linear_.Forward({.shape = s,
-                     .y = operands_.y,
-                     .x = operands_.x,
-                     .w = operands_.w,
-                     .bias = shape_.bias ? operands_.bias : Buffer{},
-                     .gelu = layer.gelu_behind ? operands_.z : Buffer{},
-                     .kind = shape_.gelu,
-                     .may_be_fp8 = true});
+    if (layer.adds) {
+      ForwardAndAdd(s);
+    } else {
+      linear_.Forward({.shape = s,
+                       .y = operands_.y,
+                       .x = operands_.x,
+                       .w = operands_.w,
+                       .bias = shape_.bias ? operands_.bias : Buffer{},
+                       .gelu = layer.gelu_behind ? operands_.z : Buffer{},
+                       .kind = shape_.gelu,
+                       .may_be_fp8 = true});
+    }
     BackwardWeight(s, layer.sums_dy ? dbias : nullptr);
     linear_.BackwardInput({.shape = s,
                            .dx = operands_.z,
@@ -214,6 +217,20 @@ class StepProducts {
                            .kind = shape_.gelu,
                            .may_be_fp8 = true,
                            .dbias = layer.gelu_before ? dbias : nullptr});
+  }
+
+  // y and what it adds lie in z, which has room for four activations of the compute type.
+  void ForwardAndAdd(const LinearShape& s) {
+    const bool is_bf16 = arena_.residual == runspec::ResidualType::kBf16;
+    const DataType type = is_bf16 ? DataType::kBfloat16 : DataType::kFloat32;
+    const Buffer y{operands_.z.data, type};
+    linear_.Forward(
+        {.shape = s,
+         .y = y,
+         .x = operands_.x,
+         .w = operands_.w,
+         .bias = shape_.bias ? (is_bf16 ? operands_.bias : Fp32(operands_.dbias.f32())) : Buffer{},
+         .added = y.From(s.rows * s.out)});
   }
 
   void BackwardWeight(const LinearShape& s, float* dbias) {
@@ -229,6 +246,7 @@ class StepProducts {
 
   const runspec::ModelShape& shape_;
   const runspec::ArenaOptions& arena_;
+  const bool adds_;
   const StepOperands operands_;
   LinearProducts& linear_;
 };
@@ -259,7 +277,7 @@ GemmChoices Timed(const CudaBackendOptions& options, const GemmChoices& known) {
   // Prefers the product with its epilogue, which needs fewer launches, unless the separate passes
   // are clearly faster.
   linear.set_judge([&](const auto& whole, const auto& apart) {
-    return MillisecondsOf(whole, stream) * kGainMin <= MillisecondsOf(apart, stream);
+    return MillisecondsOf(whole, kRuns, stream) * kWholeGainMin <= MillisecondsOf(apart, kRuns, stream);
   });
   const StepMemory memory(options.shape, options.arena, stream);
   StepProducts(options, memory.operands(), linear).Run();

@@ -1,6 +1,6 @@
 // GemmTuning: finds the fastest cuBLASLt algorithm for each product of a model, and whether an
 // epilogue is faster than a separate pass, by timing them on this device. The results go to a file,
-// one per GPU, driver and cuBLASLt version: $XDG_CACHE_HOME/gp/gemms-<device>.txt,
+// one per GPU, driver and cuBLASLt version: $XDG_CACHE_HOME/gp/gemms/<device>.txt,
 // GemmChoices::Encode inside. Called before the first operation of a run that is not deterministic.
 // Any thread, one at a time.
 #pragma once
@@ -28,8 +28,8 @@ std::string TunedGemmsPath(const std::string& tuning_device);
 // The choices in the device's file; empty if there is no file or it cannot be read.
 GemmChoices ReadTunedGemms(const std::string& tuning_device);
 
-// Replaces the file atomically: a reader finds the old or the new one. False if it cannot be
-// written; then the next start has to tune again.
-bool WriteTunedGemms(const GemmChoices& choices);
+// Replaces the file atomically: a reader finds the old or the new one. Throws std::runtime_error if
+// it cannot be written; then the next start has to tune again.
+void WriteTunedGemms(const GemmChoices& choices);
 
 }  // namespace gp::engine

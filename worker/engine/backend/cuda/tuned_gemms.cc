@@ -7,7 +7,8 @@
 namespace gp::engine {
 
 std::string TunedGemmsPath(const std::string& tuning_device) {
-  return TuningCachePath("gemms-" + TuningCacheName(tuning_device) + ".txt");
+  return TuningCachePath(std::string(kTunedGemmsFolder) + "/" + TuningCacheName(tuning_device) +
+                         ".txt");
 }
 
 GemmChoices ReadTunedGemms(const std::string& tuning_device) {
@@ -22,13 +23,8 @@ GemmChoices ReadTunedGemms(const std::string& tuning_device) {
   }
 }
 
-bool WriteTunedGemms(const GemmChoices& choices) {
-  try {
-    WriteTuningCache(TunedGemmsPath(choices.device()), choices.Encode());
-    return true;
-  } catch (const std::runtime_error&) {
-    return false;  // measured again by the next run
-  }
+void WriteTunedGemms(const GemmChoices& choices) {
+  WriteTuningCache(TunedGemmsPath(choices.device()), choices.Encode());
 }
 
 }  // namespace gp::engine

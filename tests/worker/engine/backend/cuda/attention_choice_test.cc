@@ -40,6 +40,15 @@ TEST_F(AttentionChoiceTest, FlashLeavesTheLargestHeadsOfOldCardsToMathAttention)
   }
 }
 
+TEST_F(AttentionChoiceTest, OurOwnKernelsAreTakenWithoutTryingCudnn) {
+  for (const bool bf16 : {false, true}) {
+    const AttentionChoice choice = Choose(runspec::Attention::kOwn, bf16);
+    ASSERT_EQ(choice.kernels.size(), 1u);
+    EXPECT_EQ(choice.name, "flash");
+    EXPECT_TRUE(choice.notes.empty()) << choice.notes[0];
+  }
+}
+
 TEST_F(AttentionChoiceTest, MathAttentionNeedsNoKernels) {
   const AttentionChoice choice = Choose(runspec::Attention::kMath, true);
   EXPECT_TRUE(choice.kernels.empty());

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "worker/engine/backend/cuda/device_array.h"
+#include "worker/engine/backend/device_backend.h"
 #ifdef GP_CUDA_EMULATION
 #include "worker/engine/backend/cuda/emulation/cublas_lt_speed.h"
 #include "worker/engine/backend/cuda/emulation/devices.h"
@@ -68,6 +69,19 @@ TEST_F(GemmTuningTest, CoversEveryProductOfAStepOnce) {
   both.Add(TuneGemms(larger, first));
   EXPECT_GT(CountOf(both), CountOf(first));
   EXPECT_EQ(TuneGemms(Options(), both), first);
+}
+
+// A product that adds to the residual stream is another kind, in the stream's type.
+TEST_F(GemmTuningTest, CoversTheProductThatAddsToTheResidualStream) {
+  CudaBackendOptions adds = Options();
+  adds.adds_in_products = true;
+  EXPECT_EQ(TuneGemms(Options(), GemmChoices("here")).Encode().find("bias_add"), std::string::npos);
+  const GemmChoices choices = TuneGemms(adds, GemmChoices("here"));
+  EXPECT_NE(choices.Encode().find("16x16x64_bf16xbf16-fp32_nt_bias_add"), std::string::npos)
+      << choices.Encode();
+  adds.arena.residual = runspec::ResidualType::kBf16;
+  EXPECT_NE(TuneGemms(adds, choices).Encode().find("bf16xbf16-bf16_nt_bias_add"),
+            std::string::npos);
 }
 
 #ifdef GP_CUDA_EMULATION
@@ -164,10 +178,10 @@ TEST_F(GemmTuningTest, IsRememberedForTheDeviceItWasDoneOn) {
   GemmChoices choices("A card, driver 13.0, cuBLASLt 13.1.0");
   choices.Set("kind", "00ff");
   EXPECT_TRUE(ReadTunedGemms(choices.device()).empty());
-  ASSERT_TRUE(WriteTunedGemms(choices));
+  WriteTunedGemms(choices);
   EXPECT_EQ(ReadTunedGemms(choices.device()), choices);
   const std::string path = TunedGemmsPath(choices.device());
-  EXPECT_EQ(path, directory_ + "/gp/gemms-a-card-driver-13-0-cublaslt-13-1-0.txt");
+  EXPECT_EQ(path, directory_ + "/gp/gemms/a-card-driver-13-0-cublaslt-13-1-0.txt");
   std::filesystem::rename(path, TunedGemmsPath("Another card"));
   EXPECT_EQ(ReadTunedGemms("Another card"), GemmChoices("Another card"));
 }
@@ -175,23 +189,44 @@ TEST_F(GemmTuningTest, IsRememberedForTheDeviceItWasDoneOn) {
 TEST_F(GemmTuningTest, PassesOverADamagedFileAndReplacesIt) {
   GemmChoices choices("A card");
   choices.Set("kind", "00ff");
-  ASSERT_TRUE(WriteTunedGemms(choices));
+  WriteTunedGemms(choices);
   for (const char* text : {"A card|2|kind", "A card|kind=00ff;"}) {  // truncated; in another format
     std::ofstream(TunedGemmsPath("A card")) << text;
     EXPECT_EQ(ReadTunedGemms("A card"), GemmChoices("A card"));
   }
-  ASSERT_TRUE(WriteTunedGemms(choices));
+  WriteTunedGemms(choices);
   EXPECT_EQ(ReadTunedGemms("A card"), choices);
+}
+
+DeviceBackend Make(bool deterministic) {
+  DeviceBackendOptions options{.deterministic = deterministic};
+  options.shape = {.layers = 1, .heads = 2, .channels = 16, .context = 8};
+  options.shape.vocabulary = options.shape.vocabulary_padded = 32;
+  options.arena = {.micro_batch = 2, .sequence = 8, .on_gpu = true};
+  return MakeDeviceBackend(options);
+}
+
+bool HasNote(const std::vector<std::string>& notes, const std::string& part) {
+  return std::any_of(notes.begin(), notes.end(),
+                     [&](const std::string& note) { return note.find(part) != std::string::npos; });
+}
+
+TEST_F(GemmTuningTest, SaysWhatItTookAndTakesNothingTheSecondTime) {
+  EXPECT_TRUE(HasNote(Make(false).choices.notes, "were chosen by timing in"));
+  EXPECT_FALSE(HasNote(Make(false).choices.notes, "were chosen by timing in"));
+  EXPECT_FALSE(HasNote(Make(true).choices.notes, "were chosen by timing in"));
 }
 
 TEST_F(GemmTuningTest, SaysWhenTheFileCannotBeWritten) {
   std::ofstream(directory_) << "a file where the folder should be";
-  EXPECT_FALSE(WriteTunedGemms(GemmChoices("A card")));
+  EXPECT_THROW(WriteTunedGemms(GemmChoices("A card")), std::runtime_error);
+  const std::vector<std::string> notes = Make(/*deterministic=*/false).choices.notes;
+  EXPECT_TRUE(HasNote(notes, "cannot be kept")) << notes.size();
   unsetenv("XDG_CACHE_HOME");
   const std::string home = std::getenv("HOME") == nullptr ? "" : std::getenv("HOME");
   unsetenv("HOME");
   EXPECT_EQ(TunedGemmsPath("A card"), "");
-  EXPECT_FALSE(WriteTunedGemms(GemmChoices("A card")));
+  EXPECT_THROW(WriteTunedGemms(GemmChoices("A card")), std::runtime_error);
   if (!home.empty()) setenv("HOME", home.c_str(), 1);
 }
 

@@ -206,6 +206,20 @@ std::vector<float> ThreeSteps(const ModelOptions& options, std::vector<double>* 
   return gradients;
 }
 
+// Off by default; scripts/gpu_check measures the step both ways.
+TEST_F(Gpt2OnCuda, AddsTheResidualInTheLastProductOfABlock) {
+  setenv("GP_ADD_IN_PRODUCTS", "1", 1);
+  ModelOptions options = EvenOptions();
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+    options.precision = precision;
+    ExpectOnDevice(options, Dropout{}, ToleranceOf(options));
+    ExpectOnDevice(options, kDropout, ToleranceOf(options));
+  }
+  options.residual = runspec::ResidualType::kBf16;
+  ExpectOnDevice(options, Dropout{}, ToleranceOf(options));
+  unsetenv("GP_ADD_IN_PRODUCTS");
+}
+
 TEST_F(Gpt2OnCuda, GraphsKeepTheBits) {
   for (const int64_t chunk : {0, 14}) {
     ModelOptions options = EvenOptions();

@@ -25,12 +25,14 @@ constexpr int kAhead = 4;
 template <int kLanes, typename R>
 __global__ void __launch_bounds__(kForwardWarps* kWarpSize)
     EmbeddingKernel(int64_t rows, int64_t length, int64_t channels, R* out, const int32_t* tokens,
-                    const float* wte, const float* wpe, const DropoutMask mask) {
+                    const int32_t* positions, const float* wte, const float* wpe,
+                    const DropoutMask mask) {
   AwaitPrevious();
   const WarpRow<kLanes> at;
   if (at.row >= rows) return;
   const float* token = wte + tokens[at.row] * channels;
-  const float* position = wpe + at.row % length * channels;
+  const int64_t place = positions == nullptr ? at.row % length : positions[at.row];
+  const float* position = wpe + place * channels;
   const DropoutMaskRow row_mask = RowOf(mask, at.row);
   for (int64_t c = at.first; c < channels; c += at.kStride) {
     Floats<kLanes> values = LoadFloats<kLanes>(token + c);
@@ -206,7 +208,8 @@ void LaunchEmbeddingForward(const EmbeddingForwardArgs& args, cudaStream_t strea
     WithLanes<sizeof(float)>(args.channels, [&](auto lanes) {
       Launch(&EmbeddingKernel<decltype(lanes)::value, R>, BlocksFor(rows, kForwardWarps),
              kForwardWarps * kWarpSize, 0, stream, rows, args.length, args.channels,
-             static_cast<R*>(args.out.data), args.tokens, args.wte, args.wpe, MaskOf(args.dropout));
+             static_cast<R*>(args.out.data), args.tokens, args.positions, args.wte, args.wpe,
+             MaskOf(args.dropout));
     });
   });
 }

@@ -11,13 +11,15 @@
 
 namespace gp::engine {
 
-// out (B*T, C) = dropout(wte[token] + wpe[position]).
+// out (B*T, C) = dropout(wte[token] + wpe[position]); without `positions`, a row's position is that
+// in its sequence.
 struct EmbeddingForwardArgs {
   int64_t sequences = 0;  // B
   int64_t length = 0;     // T
   int64_t channels = 0;   // C
   Buffer out;
-  const int32_t* tokens = nullptr;  // (B*T)
+  const int32_t* tokens = nullptr;     // (B*T)
+  const int32_t* positions = nullptr;  // (B*T) or absent
   const float* wte = nullptr;
   const float* wpe = nullptr;
   Dropout dropout;

@@ -19,6 +19,7 @@ set(GP_CUDA_KERNEL_SOURCES
   gradient_factor.cu
   layer_norm.cu
   layer_norm_backward.cu
+  likeliest.cu
   residual.cu
   sum_of_squares.cu
   token_sort.cu)

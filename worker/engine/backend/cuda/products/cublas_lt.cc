@@ -299,8 +299,9 @@ cublasStatus_t CublasLt::Queue(const Product& product, Plan& plan,
                                const cublasLtMatmulAlgo_t& algorithm, cudaStream_t stream) {
   Bind(product, plan.descriptor.get());
   const float beta = product.accumulate ? 1 : 0;
+  const void* added = product.added != nullptr ? product.added : product.d;
   return cublasLtMatmul(handle_, plan.descriptor.get(), &product.alpha, product.b.data,
-                        plan.b.get(), product.a.data, plan.a.get(), &beta, product.d, plan.d.get(),
+                        plan.b.get(), product.a.data, plan.a.get(), &beta, added, plan.d.get(),
                         product.d, plan.d.get(), &algorithm, workspace_,
                         static_cast<size_t>(kWorkspaceBytes), stream);
 }

@@ -28,6 +28,7 @@ class GemmChoices {
 
   const std::string& device() const { return device_; }
   bool empty() const { return algorithms_.empty(); }
+  size_t size() const { return algorithms_.size(); }
   // `kind` is ProductKind::Text, `algorithm` hexadecimal digits. Neither has ; = or |.
   void Set(const std::string& kind, const std::string& algorithm) { algorithms_[kind] = algorithm; }
   // Adds the other's entries; they replace entries for the same kind.

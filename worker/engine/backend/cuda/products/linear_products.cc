@@ -188,6 +188,8 @@ Product LinearProducts::ForwardProduct(const LinearForward& args) {
                   .d = args.y.data,
                   .d_type = CudaTypeOf(args.y.type),
                   .d_stride = s.out,
+                  .accumulate = args.added.data != nullptr,
+                  .added = args.added.data,
                   .tf32 = options_.tf32 && args.x.type == DataType::kFloat32};
   if (!MayBeFp8(args.may_be_fp8, args.x.type, s)) return product;
   product.a = Fp8Rows(args.x, s.rows, s.in, Fp8Format::kE4m3);

@@ -71,8 +71,8 @@ ProductKind KindOf(const Product& p) {
           .epilogue = p.epilogue,
           .a_alignment = AlignmentOf(p.a.data),
           .b_alignment = AlignmentOf(p.b.data),
-          .d_alignment = std::min(
-              {AlignmentOf(p.d), AlignmentOf(p.bias), AlignmentOf(p.aux), AlignmentOf(p.sums)})};
+          .d_alignment = std::min({AlignmentOf(p.d), AlignmentOf(p.added), AlignmentOf(p.bias),
+                                   AlignmentOf(p.aux), AlignmentOf(p.sums)})};
 }
 
 std::string ProductKind::Text() const {

@@ -44,7 +44,8 @@ struct Product {
   int64_t d_batch_stride = 0;
   float alpha = 1;
   bool accumulate = false;
-  bool tf32 = false;  // fp32 operands are rounded to TF32
+  const void* added = nullptr;  // what accumulate adds, stored like d; absent: d itself
+  bool tf32 = false;            // fp32 operands are rounded to TF32
   ProductEpilogue epilogue = ProductEpilogue::kNone;
   const void* bias = nullptr;  // (n) of d's type, or absent
   void* aux = nullptr;         // (m, n) of d's type

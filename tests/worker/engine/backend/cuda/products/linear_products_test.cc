@@ -187,6 +187,39 @@ TEST_F(LinearProductsTest, ForwardEqualsTheCpus) {
   }
 }
 
+// The sum is exact to the result's type, because the product is not rounded before.
+TEST_F(LinearProductsTest, AddsToAnotherMatrix) {
+  for (const auto& [residual, type] : kTypePairs) {
+    if (residual == DataType::kFloat16) continue;  // no residual stream is
+    for (const LinearShape& s : kShapes) {
+      for (const bool bias : {false, true}) {
+        const DeviceArray x(NormalValues(s.rows * s.in, 1), type),
+            w(NormalValues(s.out * s.in, 2), type), b(NormalValues(s.out, 3), residual),
+            added(NormalValues(s.rows * s.out, 4), residual);
+        const DeviceArray y = Unwritten(s.rows * s.out, residual);
+        Linear().Forward({.shape = s,
+                          .y = y.buffer(),
+                          .x = x.buffer(),
+                          .w = w.buffer(),
+                          .bias = bias ? b.buffer() : Buffer{},
+                          .added = added.buffer()});
+        std::vector<float> expected(static_cast<size_t>(s.rows * s.out));
+        std::vector<float> x_host = AsStored(x), w_host = AsStored(w), b_host = AsStored(b);
+        cpu_->Forward({.shape = s,
+                       .y = Fp32(expected.data()),
+                       .x = Fp32(x_host.data()),
+                       .w = Fp32(w_host.data()),
+                       .bias = bias ? Fp32(b_host.data()) : Buffer{}});
+        for (size_t i = 0; i < expected.size(); ++i) {
+          expected[i] += added.at(static_cast<int64_t>(i));
+        }
+        EXPECT_LT(Difference(y.Get(), expected), ToleranceOf(residual));
+        EXPECT_EQ(added.Get(), AsStored(added));
+      }
+    }
+  }
+}
+
 TEST_F(LinearProductsTest, BackwardInputEqualsTheCpus) {
   for (const DataType type : kDataTypes) {
     for (const LinearShape& shape : kShapes) {

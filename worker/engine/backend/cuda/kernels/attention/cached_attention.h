@@ -14,4 +14,11 @@ namespace gp::engine {
 // arrive together. D in [1, 256].
 void LaunchCachedAttention(const CachedAttention& args, cudaStream_t stream);
 
+// The same bits for rows in device memory (backend.h), args.sequences is not used. With `parts`,
+// several blocks share the keys of a row, which is faster for few rows with many keys.
+void LaunchCachedAttention(const CachedAttention& args, const DecodeRows& rows, float* parts,
+                           cudaStream_t stream);
+// Floats of `parts` that so many rows need.
+int64_t CachedAttentionScratch(const CachedAttention& args, int64_t rows);
+
 }  // namespace gp::engine

@@ -16,8 +16,8 @@ constexpr int64_t kHeads = 2;
 // A cache and the rows of one sequence, which can be fed in any portions and into any slot.
 class Sampler {
  public:
-  Sampler(int64_t length, int64_t head_size, DataType type)
-      : length_(length), head_size_(head_size), type_(type) {}
+  Sampler(int64_t length, int64_t head_size, DataType type, int64_t slots = kSlots)
+      : length_(length), head_size_(head_size), type_(type), slots_(slots) {}
 
   // Feeds tokens [position, position + count) and stores the output. `others` more sequences of one
   // token each, with other values, are in the same call.
@@ -44,6 +44,31 @@ class Sampler {
     results_.insert(results_.end(), results.begin() + others * Channels(), results.end());
   }
 
+  // Feeds the token at `position` as a row in device memory, beside rows of padding; `shared`:
+  // several blocks share its keys.
+  void FeedRow(int64_t position, int64_t slot, bool shared) {
+    constexpr int64_t kRows = 3;
+    std::vector<float> rows = NormalValues(kRows * 3 * Channels(), 9);
+    const std::vector<float> values = qkv_.Get();
+    std::copy_n(values.begin() + position * 3 * Channels(), 3 * Channels(),
+                rows.begin() + 3 * Channels());
+    const DeviceArray qkv(rows, type_);
+    const DeviceArray out(NormalValues(kRows * Channels(), 8), type_);
+    const DeviceValues<int32_t> slots({-1, static_cast<int32_t>(slot), -1});
+    const DeviceValues<int32_t> positions({0, static_cast<int32_t>(position), 0});
+    const CachedAttention args{.heads = kHeads,
+                               .head_size = head_size_,
+                               .out = out.buffer(),
+                               .qkv = qkv.buffer(),
+                               .cache = {keys_.buffer(), values_.buffer(), Capacity()}};
+    const DeviceArray parts = Unwritten(CachedAttentionScratch(args, kRows), DataType::kFloat32);
+    LaunchCachedAttention(args,
+                          {.rows = kRows, .slots = slots.data(), .positions = positions.data()},
+                          shared ? parts.f32() : nullptr, nullptr);
+    const std::vector<float> results = out.Get();
+    results_.insert(results_.end(), results.begin() + Channels(), results.begin() + 2 * Channels());
+  }
+
   const std::vector<float>& results() const { return results_; }
 
   void ExpectEqualsPlain() const {
@@ -58,11 +83,12 @@ class Sampler {
  private:
   int64_t Channels() const { return kHeads * head_size_; }
   int64_t Capacity() const { return (length_ + 63) / 64 * 64; }
-  int64_t CacheSize() const { return kSlots * Capacity() * Channels(); }
+  int64_t CacheSize() const { return slots_ * Capacity() * Channels(); }
 
   int64_t length_;
   int64_t head_size_;
   DataType type_;
+  int64_t slots_;
   DeviceArray qkv_{NormalValues(length_ * 3 * Channels(), 1), type_};
   DeviceArray keys_ = Unwritten(CacheSize(), type_);
   DeviceArray values_ = Unwritten(CacheSize(), type_);
@@ -102,6 +128,33 @@ TEST_F(CachedAttentionKernel, GivesARowTheSameBitsInEveryBatch) {
     among.Feed(4, 1, others, others);
     among.Feed(5, 4, others, 0);
     EXPECT_EQ(among.results(), alone.results()) << others;
+  }
+}
+
+// Where the row's place comes from and how many blocks compute it decide no bit; padding changes no
+// cache.
+TEST_F(CachedAttentionKernel, GivesARowInDeviceMemoryTheSameBits) {
+  struct {
+    DataType type;
+    int64_t head_size;
+  } const cases[] = {
+      {DataType::kFloat32, 11}, {DataType::kBfloat16, 64}, {DataType::kFloat32, 136}};
+  for (const auto& [type, head_size] : cases) {
+    Sampler in_one(522, head_size, type, 3), by_row(522, head_size, type, 3);
+    Sampler shared(522, head_size, type, 3);
+    for (Sampler* each : {&in_one, &by_row, &shared}) each->Feed(0, 254, 2, 0);
+    for (const int64_t position : {254, 255, 256}) {
+      in_one.Feed(position, 1, 2, 0);
+      by_row.FeedRow(position, 2, false);
+      shared.FeedRow(position, 2, true);
+    }
+    for (Sampler* each : {&in_one, &by_row, &shared}) each->Feed(257, 264, 2, 0);
+    in_one.Feed(521, 1, 2, 0);
+    by_row.FeedRow(521, 2, false);
+    shared.FeedRow(521, 2, true);
+    EXPECT_EQ(by_row.results(), in_one.results()) << head_size;
+    EXPECT_EQ(shared.results(), in_one.results()) << head_size;
+    in_one.ExpectEqualsPlain();
   }
 }
 
