@@ -14,10 +14,10 @@
 namespace gp::formats {
 
 struct TrainingRecord {
-  // The optimizer: its kind as in run files, and how many updates it has made.
+  // The optimizer: its kind as in run files with the version of its arithmetic
+  // (versioned_arithmetic.h), and how many updates it has made.
   std::optional<std::string> optimizer;
   std::optional<int64_t> updates;
-  std::optional<int64_t> optimizer_numerics;  // the version of its arithmetic; absent: 1
   // What the run computes with: an instruction-set level or a GPU's kernels, the choices tuned for
   // them, the GPU's name, and the precision as in run files.
   std::optional<std::string> isa;
@@ -54,7 +54,6 @@ struct TrainingRecord {
     using contract::FieldInfo;
     visit(FieldInfo{"optimizer"}, &TrainingRecord::optimizer);
     visit(FieldInfo{"updates"}, &TrainingRecord::updates);
-    visit(FieldInfo{"optimizer_numerics"}, &TrainingRecord::optimizer_numerics);
     visit(FieldInfo{"isa"}, &TrainingRecord::isa);
     visit(FieldInfo{"kernels"}, &TrainingRecord::kernels);
     visit(FieldInfo{"device"}, &TrainingRecord::device);

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "formats/checkpoint_directory.h"
+#include "formats/versioned_arithmetic.h"
 
 namespace gp::interop {
 namespace {
@@ -53,10 +54,12 @@ runspec::ParentState ParentStateOf(const std::string& directory,
   runspec::ParentState state{.step = manifest.step,
                              .tokens = manifest.tokens,
                              .shape = manifest.shape,
-                             .optimizer = record.optimizer,
                              .seed = record.seed,
                              .order = record.order,
                              .sequence = record.sequence};
+  if (record.optimizer) {
+    state.optimizer = formats::ParseVersionedArithmetic(*record.optimizer).name;
+  }
   // Older versions of gp recorded none of these.
   if (record.seed) state.trained = runspec::ParseTrained(record.trained.value_or(""));
   return state;

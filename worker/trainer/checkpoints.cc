@@ -10,6 +10,7 @@
 #include "base/machine/progress.h"
 #include "formats/checkpoint_directory.h"
 #include "formats/recorded_precision.h"
+#include "formats/versioned_arithmetic.h"
 #include "plan/batch_ramp.h"
 #include "runspec/initial_model.h"
 #include "runspec/parent_state.h"
@@ -82,26 +83,25 @@ std::string OptimizerText(runspec::OptimizerKind kind) {
 // optimizer, the run file is trusted.
 void CheckOptimizer(const TrainingRecord& record, const std::string& directory,
                     runspec::OptimizerKind kind) {
-  if (!record.optimizer || *record.optimizer == OptimizerText(kind)) return;
+  if (!record.optimizer) return;
+  const std::string recorded = formats::ParseVersionedArithmetic(*record.optimizer).name;
+  if (recorded == OptimizerText(kind)) return;
   throw TrainingError(
       ExitCause::kConfig,
       fmt::format("the checkpoint {} was made with optimizer.kind: {}, but the run has {}, which "
                   "cannot continue from it; set optimizer.kind: {}, or submit a new run",
-                  directory, *record.optimizer, OptimizerText(kind), *record.optimizer));
+                  directory, recorded, OptimizerText(kind), recorded));
 }
 
 // An optimizer goes on with the arithmetic with which it began.
 void ContinueNumerics(const TrainingRecord& record, const std::string& directory,
                       Optimizer& optimizer) {
-  const std::string refusal = optimizer.ContinueWith(record.optimizer_numerics.value_or(1));
+  const auto recorded = formats::ParseVersionedArithmetic(record.optimizer.value_or(""));
+  const std::string refusal = optimizer.ContinueWith(recorded.version);
   if (refusal.empty()) return;
   throw TrainingError(
       ExitCause::kConfig,
       fmt::format("the run cannot continue from the checkpoint {}: {}", directory, refusal));
-}
-
-void RecordNumerics(const Optimizer& optimizer, TrainingRecord& record) {
-  if (optimizer.numerics() != 1) record.optimizer_numerics = optimizer.numerics();
 }
 
 void RecordBudget(const RunBudget& budget, TrainingRecord& record) {
@@ -323,9 +323,10 @@ CheckpointState Checkpoints::StateOf(TrainingStep& training_step, const RunBudge
   state.step = training_step.step();
   state.tokens = runspec::TokensBefore(run_.plan, training_step.step(), run_.start);
   state.validation_loss = validation_loss;
-  state.record.optimizer = OptimizerText(run_.spec.optimizer.kind);
-  state.record.updates = training_step.optimizer().updates();
-  RecordNumerics(training_step.optimizer(), state.record);
+  const Optimizer& optimizer = training_step.optimizer();
+  state.record.optimizer =
+      formats::Text({OptimizerText(run_.spec.optimizer.kind), optimizer.numerics()});
+  state.record.updates = optimizer.updates();
   RecordBeginning(run_, state.record);
   AddTo(state.record, run_.engine);
   if (run_.on_device()) state.record.device = run_.device_name;

@@ -1,13 +1,13 @@
 #include "worker/trainer/engine_choice.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <stdexcept>
 #include <string_view>
 
 #include "base/log.h"
 #include "formats/recorded_precision.h"
+#include "formats/versioned_arithmetic.h"
 #include "runspec/gpu_settings.h"
 #include "worker/engine/backend/cpu/kernels/amx_support.h"
 #include "worker/engine/backend/cpu/tuned_choices.h"
@@ -63,17 +63,8 @@ bool BeginsWithAmx(const AllowedLevels& allowed) {
                                              "one worker and deterministic: false");
 }
 
-// The version in a record's level: 2 for "avx512@2", 1 without a number.
-int64_t NumericsOf(const std::string& level) {
-  const size_t at = level.rfind('@');
-  int64_t version = 1;
-  if (at == std::string::npos) return version;
-  std::from_chars(level.data() + at + 1, level.data() + level.size(), version);
-  return version;
-}
-
 void RefuseNewerNumerics(const EngineRecord& record) {
-  const int64_t version = NumericsOf(record.isa);
+  const int64_t version = formats::ParseVersionedArithmetic(record.isa).version;
   if (version <= kNumericsVersion) return;
   throw TrainingError(
       ExitCause::kUnfit,

@@ -9,9 +9,8 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(TrainingRecord, ComesBackEqual) {
-  const TrainingRecord record{.optimizer = "muon",
+  const TrainingRecord record{.optimizer = "muon@2",
                               .updates = 12,
-                              .optimizer_numerics = 2,
                               .isa = "avx2",
                               .loss_scale = 65536.5,
                               .best_loss = 1.8890000000000002,

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 formats::CheckpointManifest OfRun() {
   formats::CheckpointManifest manifest{.run_id = "base", .step = 150, .tokens = 9600};
-  manifest.record.optimizer = "muon";
+  manifest.record.optimizer = "muon@2";
   manifest.record.seed = 18446744073709551615u;
   manifest.record.order = "shuffled";
   manifest.record.sequence = 16;
