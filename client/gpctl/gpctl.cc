@@ -67,7 +67,11 @@ Status ExplainParseError(Command program, const ParseOutcome& outcome) {
   if (outcome.kind == ParseOutcome::Kind::kUnexpectedWords) {
     return ExplainExtra(program, outcome.unexpected);
   }
-  return InvalidArgument("{}\nSee '{}'.", outcome.message, HelpCommand(program.Chosen()));
+  const Command command = program.Chosen();
+  const bool names_file = command.Name() == "init" && outcome.message.starts_with("--output:");
+  return InvalidArgument("{}{}\nSee '{}'.", outcome.message,
+                         names_file ? "; to write the run file: gpctl init FILE" : "",
+                         HelpCommand(command));
 }
 
 // Returns `code`, or 1 instead of 0 if the output could not be written; prints that error.

@@ -247,8 +247,9 @@ StatusOr<Admission> AdmitDeletion(const Cluster& cluster, const Event& event,
   if (run == nullptr) return NotFound("run '{}' does not exist", event.run);
   const std::string& name = run->submission->name;
   if (!IsTerminal(run->state)) {
-    return FailedPrecondition("run '{}' is {}; only an ended run is deleted: gpctl cancel {}", name,
-                              Name(run->state), name);
+    const char* const next = run->state == RunState::kCancelling ? "wait" : "cancel";
+    return FailedPrecondition("run '{}' is {}; only an ended run is deleted: gpctl {} {}", name,
+                              Name(run->state), next, name);
   }
   const bool keep = deletion.keep_checkpoints;
   if (!keep && !deletion.is_trial) RETURN_IF_ERROR(CheckNoChildren(cluster, run->id, name));

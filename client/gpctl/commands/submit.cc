@@ -13,6 +13,7 @@
 #include "client/gpctl/render/node_text.h"
 #include "client/gpctl/render/plan_text.h"
 #include "client/gpctl/render/run_words.h"
+#include "client/gpctl/session/label_flag.h"
 #include "client/gpctl/session/setting_file.h"
 #include "client/gpctl/terminal/display_text.h"
 #include "rpc/listen_address.h"
@@ -147,6 +148,8 @@ StatusOr<ExitCode> Submit(const SubmitOptions& given, Session& session) {
     return InvalidArgument("--wait and --detach exclude each other");
   ASSIGN_OR_RETURN(Settings settings,
                    SettingsOf(given.set_files, given.overrides, session.console()));
+  ASSIGN_OR_RETURN(const auto labels, LabelSettings(given.labels));
+  settings.values.insert(settings.values.end(), labels.begin(), labels.end());
   options.overrides = std::move(settings.values);
   options.override_sources = std::move(settings.sources);
   const bool cluster = options.backend == "k8s";
@@ -250,6 +253,7 @@ void AddRunFlags(const Command& command, SubmitOptions& options) {
       .Path()
       .OneValueEach();
   command.Option("--name", options.name, "name of the run (default: the file's)").NotEmpty();
+  command.Option("--label", options.labels, kLabelHelp).OneValueEach();
   command.Option("--request-id", options.request_id,
                  "a repeated submit with the same id gives the same run");
 }

@@ -15,6 +15,7 @@ struct SubmitOptions {
   std::vector<std::string> overrides;
   std::vector<std::string> override_sources;  // as Settings::sources
   std::vector<std::string> set_files;         // --set-file: settings before `overrides`
+  std::vector<std::string> labels;            // --label: KEY=VALUE, after `overrides`
   std::string name;
   std::string request_id;
   bool detach = false;  // --detach: the default; only excludes --wait

@@ -197,7 +197,7 @@ std::string PlaceText(double x, AxisKind kind) {
     case AxisKind::kTokens:
       return CompactCount(x) + " tokens";
     case AxisKind::kTime:
-      return DurationText(x);
+      return StepTimeText(x);
     case AxisKind::kNumber:
       break;
   }

@@ -84,7 +84,7 @@ void AddSection(const FleetModel& model, FleetPage page, int rank, int weight, d
                    }});
 }
 
-std::vector<ScreenLine> HelpPage(const TextStyle& style) {
+std::vector<ScreenLine> HelpPage(int rows, const TextStyle& style) {
   const std::vector<KeyHelp> keys = {{"q", "quit; runs are not affected"},
                                      {"r", "only the runs that have started"},
                                      {"w", "only the runs that wait, with their reasons"},
@@ -93,18 +93,13 @@ std::vector<ScreenLine> HelpPage(const TextStyle& style) {
                                      {"Esc", "show everything again"},
                                      {"?", "show or close this page"},
                                      {"Ctrl-Z", "stop this screen; 'fg' brings it back"}};
-  std::vector<ScreenLine> lines = {ScreenLine("Keys", Color::kBold)};
-  for (const KeyHelp& key : keys) {
-    lines.push_back(ScreenLine("  ").Add(key.key, Color::kBold).PadTo(12).Add(key.word));
-  }
-  lines.emplace_back();
-  const auto words = WrappedLines(
-      "CORES and MEMORY are those of the whole machine, DISK FREE is that of the file system of "
-      "storage.root; '-' means that the node does not report them. USE is what the ranks of a run "
-      "use together; '+2' in a title means that 2 more rows do not fit. One run: gpctl watch RUN.",
-      style.width, style.height, 0);
-  lines.insert(lines.end(), words.begin(), words.end());
-  return lines;
+  return HelpLines(
+      keys,
+      {"CORES and MEMORY are those of the whole machine, DISK FREE is that of the file system of "
+       "storage.root; '-' means that the node does not report them. USE is what the ranks of a run "
+       "use together; '+2' in a title means that 2 more rows do not fit. One run: gpctl watch "
+       "RUN."},
+      rows, style);
 }
 
 // What is above every page.
@@ -140,8 +135,8 @@ std::vector<ScreenLine> BodyOf(const FleetModel& model, const FleetView& view, d
   const int rows = BodyRows(style);
   std::vector<ScreenPart> parts = PartsAbove(model, style);
   if (view.page == FleetPage::kHelp) {
-    parts.push_back({.least = 1, .most = rows, .rank = 1, .draw = [&](int /*share*/) {
-                       return HelpPage(style);
+    parts.push_back({.least = 1, .most = rows, .rank = 1, .draw = [&](int share) {
+                       return HelpPage(share, style);
                      }});
   } else if (IsSection(view.page)) {
     const auto table = LinesOf(TableOf(model, view.page, now, style));

@@ -289,30 +289,21 @@ std::vector<KeyHelp> KeysOf(const RunModel& model, DashboardPage page) {
   return {{"q", "leave"}, {"p", paused ? "resume" : "pause"}, {"l", "log"}, {"?", "help"}};
 }
 
-std::vector<ScreenLine> HelpPage(const v1::Run& run, const TextStyle& style) {
+std::vector<ScreenLine> HelpPage(const v1::Run& run, int rows, const TextStyle& style) {
   const std::vector<KeyHelp> keys = {{"q", "quit; the run continues (Ctrl-C does the same)"},
                                      {"p", "pause the run, or resume it; asks first"},
                                      {"l", "show or close the newest lines of the log"},
                                      {"z", "zoom the curves: last half, last tenth, all steps"},
                                      {"?", "show or close this page"},
                                      {"Ctrl-Z", "stop this screen; 'fg' brings it back"}};
-  std::vector<ScreenLine> lines = {ScreenLine("Keys", Color::kBold)};
-  for (const KeyHelp& key : keys) {
-    lines.push_back(ScreenLine("  ").Add(key.key, Color::kBold).PadTo(10).Add(key.word));
-  }
-  const std::vector<std::string> words = {
-      "",
-      "throughput, MFU and phases are means over about the last ten minutes of training. MFU is "
-      "the share of the machine's peak FLOPs that the model uses.",
-      "",
-      fmt::format(
-          "More of the run: gpctl status {0}, gpctl events {0}, gpctl metrics {0}, gpctl why {0}",
-          run.name())};
-  for (const std::string& text : words) {
-    const auto wrapped = WrappedLines(OneSafeLine(text, style.utf8), style.width, kUnlimited, 0);
-    lines.insert(lines.end(), wrapped.begin(), wrapped.end());
-  }
-  return lines;
+  return HelpLines(
+      keys,
+      {"throughput, MFU and phases are means over about the last ten minutes of training. MFU is "
+       "the share of the machine's peak FLOPs that the model uses.",
+       fmt::format(
+           "More of the run: gpctl status {0}, gpctl events {0}, gpctl metrics {0}, gpctl why {0}",
+           run.name())},
+      rows, style);
 }
 
 std::vector<ScreenLine> BodyOf(const RunModel& model, const DashboardView& view, double now,
@@ -320,7 +311,7 @@ std::vector<ScreenLine> BodyOf(const RunModel& model, const DashboardView& view,
   if (view.page == DashboardPage::kMain)
     return Stacked(Dashboard(model, view.span, now, style).Parts(), rows);
   std::vector<ScreenLine> lines = {RunHeading(model.run(), now, style.width, style.utf8)};
-  const auto page = view.page == DashboardPage::kHelp ? HelpPage(model.run(), style)
+  const auto page = view.page == DashboardPage::kHelp ? HelpPage(model.run(), rows - 1, style)
                                                       : LogPane(model, rows - 1, style);
   lines.insert(lines.end(), page.begin(), page.end());
   lines.resize(static_cast<size_t>(rows));

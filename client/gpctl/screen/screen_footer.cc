@@ -1,11 +1,29 @@
 #include "client/gpctl/screen/screen_footer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <limits>
 
 #include "client/gpctl/terminal/display_text.h"
 #include "client/gpctl/terminal/number_text.h"
 
 namespace gp::gpctl {
+namespace {
+
+constexpr int kAllRows = std::numeric_limits<int>::max();
+
+// A key, and its words in a column that begins at `column`.
+void AddKeyHelp(const KeyHelp& key, int column, const TextStyle& style,
+                std::vector<ScreenLine>& lines) {
+  ScreenLine first = ScreenLine("  ").Add(key.key, Color::kBold);
+  for (const ScreenLine& words : WrappedLines(key.word, style.width - column, kAllRows, 0)) {
+    lines.push_back(first.PadTo(column).Add(words.Text(false)));
+    first = ScreenLine();
+  }
+}
+
+}  // namespace
 
 ScreenLine ScreenFooter(const std::vector<KeyHelp>& keys, const std::string& message, double now,
                         const TextStyle& style) {
@@ -25,6 +43,25 @@ ScreenLine ScreenFooter(const std::vector<KeyHelp>& keys, const std::string& mes
   const int begin = style.width - DisplayWidth(clock);
   if (line.width() + 2 <= begin) line.PadTo(begin).Add(clock, Color::kGrey);
   return line.Cut(style.width, style.utf8);
+}
+
+std::vector<ScreenLine> HelpLines(const std::vector<KeyHelp>& keys,
+                                  const std::vector<std::string>& paragraphs, int rows,
+                                  const TextStyle& style) {
+  int column = 0;
+  for (const KeyHelp& key : keys) column = std::max(column, DisplayWidth(key.key) + 4);
+  std::vector<ScreenLine> lines = {ScreenLine("Keys", Color::kBold)};
+  for (const KeyHelp& key : keys) AddKeyHelp(key, column, style, lines);
+  for (const std::string& text : paragraphs) {
+    lines.emplace_back();
+    const auto words = WrappedLines(OneSafeLine(text, style.utf8), style.width, kAllRows, 0);
+    lines.insert(lines.end(), words.begin(), words.end());
+  }
+  const int more = static_cast<int>(lines.size()) - rows;
+  if (more <= 0 || rows <= 0) return lines;
+  lines.resize(static_cast<size_t>(rows));
+  lines.back() = ScreenLine(fmt::format("{} more lines do not fit", more + 1), Color::kGrey);
+  return lines;
 }
 
 std::vector<ScreenLine> WrappedLines(const std::string& text, int width, int rows, int indent,

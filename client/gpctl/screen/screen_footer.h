@@ -19,6 +19,12 @@ struct KeyHelp {
 ScreenLine ScreenFooter(const std::vector<KeyHelp>& keys, const std::string& message, double now,
                         const TextStyle& style);
 
+// The page of help: each key with its words, then paragraphs. If more than `rows` lines are needed,
+// the last one says how many do not fit.
+std::vector<ScreenLine> HelpLines(const std::vector<KeyHelp>& keys,
+                                  const std::vector<std::string>& paragraphs, int rows,
+                                  const TextStyle& style);
+
 // Text that is broken between words, at most `rows` lines.
 std::vector<ScreenLine> WrappedLines(const std::string& text, int width, int rows, int indent,
                                      Color color = Color::kNone);

@@ -67,6 +67,7 @@ std::string DurationText(double seconds) {
 
 std::string StepTimeText(double seconds) {
   constexpr double kLongSeconds = 100;
+  if (seconds < 0) return DurationText(seconds);
   if (seconds < 1) return fmt::format("{:.3g} ms", 1000 * seconds);
   return seconds < kLongSeconds ? fmt::format("{:.3g} s", seconds) : DurationText(seconds);
 }

@@ -17,7 +17,7 @@ std::string LearningRate(double value);  // 4.93e-04
 // "1d02h", "1h03m", "3m12s", "42s", rounded to seconds: less than half a second is "0s". Negative
 // and not finite are "-".
 std::string DurationText(double seconds);
-// "128 ms", "2.5 s": the time of a step; from 100 s on as DurationText.
+// "128 ms", "2.5 s": for times that may be short; from 100 s on as DurationText.
 std::string StepTimeText(double seconds);
 // "12s ago", "3m12s ago".
 std::string AgoText(double seconds);

@@ -15,6 +15,21 @@ std::string Lower(std::string_view word) {
   return lower;
 }
 
+// The only candidate that goes on after `word`: "--keep-last" for "--keep".
+std::optional<std::string> OnlyLongerWord(const std::string& word,
+                                          const std::vector<std::string>& candidates) {
+  std::optional<std::string> only;
+  for (const std::string& candidate : candidates) {
+    const std::string longer = Lower(candidate);
+    const bool goes_on = longer.size() > word.size() && longer.starts_with(word) &&
+                         (longer[word.size()] == '-' || longer[word.size()] == '_');
+    if (!goes_on) continue;
+    if (only) return std::nullopt;
+    only = candidate;
+  }
+  return only;
+}
+
 }  // namespace
 
 size_t EditDistance(std::string_view a, std::string_view b) {
@@ -50,7 +65,7 @@ std::optional<std::string> NearestWord(std::string_view word,
     nearest = candidate;
     distance_min = distance;
   }
-  return nearest;
+  return nearest || word.empty() ? nearest : OnlyLongerWord(lower, candidates);
 }
 
 }  // namespace gp

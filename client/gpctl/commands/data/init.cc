@@ -8,6 +8,7 @@
 #include "base/text/shell_word.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/data/data_check.h"
+#include "client/gpctl/data/editor_schema.h"
 #include "client/gpctl/data/starting_data.h"
 #include "client/gpctl/nanogpt/nanogpt_run_file.h"
 #include "client/gpctl/render/node_text.h"
@@ -181,9 +182,10 @@ Status CheckMayBeWritten(const std::string& path, const InitOptions& options) {
 }
 
 // `can_train`: nothing is missing, so the run may be submitted next.
-Status Write(const InitOptions& options, const std::string& text, bool can_train,
+Status Write(const InitOptions& options, const std::string& made, bool can_train,
              Session& session) {
   Console& console = session.console();
+  const std::string text = EditorSchemaLine(console.program_directory) + made;
   if (IsPrinted(options)) {
     console.out << text;
     return OkStatus();

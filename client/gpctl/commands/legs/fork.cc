@@ -12,6 +12,7 @@
 #include "client/gpctl/commands/submit.h"
 #include "client/gpctl/commands/watch.h"
 #include "client/gpctl/render/run_json.h"
+#include "client/gpctl/session/label_flag.h"
 #include "formats/checkpoint_directory.h"
 
 namespace gp::gpctl {
@@ -25,6 +26,7 @@ struct ForkOptions {
   std::string reference;
   ForkRequest request;
   std::string name;
+  std::vector<std::string> labels;
   std::string request_id;
   bool detach = false;
   bool wait = false;
@@ -119,6 +121,7 @@ std::string CommandOf(const ForkOptions& options, Session& session) {
     if (!one.starts_with("budget.")) command += " --set " + ShellWord(one);
   }
   if (!options.name.empty()) command += " --name " + ShellWord(options.name);
+  for (const std::string& label : options.labels) command += " --label " + ShellWord(label);
   if (options.request.reset_optimizer) command += " --reset-optimizer";
   return command;
 }
@@ -133,6 +136,8 @@ StatusOr<ExitCode> Fork(const ForkOptions& options, Session& session) {
                      std::any_of(request.overrides.begin(), request.overrides.end(),
                                  [](const auto& one) { return one.starts_with("name="); });
   request.name = options.name;
+  ASSIGN_OR_RETURN(const auto labels, LabelSettings(options.labels));
+  request.overrides.insert(request.overrides.end(), labels.begin(), labels.end());
   if (!named) {
     ASSIGN_OR_RETURN(request.name, FreeForkName(source, options.request_id, session));
   }
@@ -180,6 +185,7 @@ void AddForkCommand(CommandSet& commands) {
       .OneValueEach();
   command.Option("--name", options->name, "name of the new run (default: the parent's, with -fork)")
       .NotEmpty();
+  command.Option("--label", options->labels, kLabelHelp).OneValueEach();
   command.Option("--steps", request.steps, "its last step, or +N for N steps after the checkpoint");
   command.Option("--tokens", request.tokens,
                  "its total tokens, with the parent's, or +N for N tokens after the checkpoint");

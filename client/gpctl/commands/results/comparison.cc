@@ -179,7 +179,7 @@ Table Comparison::TableOf(const std::vector<size_t>& shown, double now, bool utf
   add("state", [&](size_t i) { return StateWord(runs_[i].named.run); });
   add("steps", [&](size_t i) { return StepOfTarget(progress(i)); });
   add("tokens", [&](size_t i) { return CompactCount(static_cast<double>(progress(i).tokens())); });
-  add("time", [&](size_t i) { return DurationText(ElapsedSeconds(runs_[i].named.run, now)); });
+  add("time", [&](size_t i) { return StepTimeText(ElapsedSeconds(runs_[i].named.run, now)); });
   add("tokens/s", [&](size_t i) {
     const double speed = progress(i).tokens_per_second();
     return speed > 0 ? CompactCount(speed) : std::string(kAbsent);

@@ -6,6 +6,7 @@
 namespace gp::gpctl {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -22,6 +23,28 @@ TEST(ScreenFooter, ShowsAMessageInsteadOfTheKeys) {
       ScreenFooter({{"q", "leave"}}, "Sure? y/N", 0, {.width = 40}).Text(false);
   EXPECT_THAT(text, HasSubstr("Sure? y/N"));
   EXPECT_THAT(text, Not(HasSubstr("leave")));
+}
+
+std::vector<std::string> Texts(const std::vector<ScreenLine>& lines) {
+  std::vector<std::string> texts;
+  for (const ScreenLine& line : lines) texts.push_back(line.Text(false));
+  return texts;
+}
+
+TEST(HelpLines, WrapWordsBesideTheirKey) {
+  const std::vector<KeyHelp> keys = {{"q", "leave"}, {"Esc", "show everything again"}};
+  EXPECT_THAT(Texts(HelpLines(keys, {"One run: gpctl watch RUN."}, 10, {.width = 20})),
+              ElementsAre("Keys", "  q    leave", "  Esc  show", "       everything", "       again",
+                          "", "One run: gpctl watch", "RUN."));
+}
+
+TEST(HelpLines, SayHowManyDoNotFit) {
+  const std::vector<KeyHelp> keys = {{"q", "leave"}, {"?", "help"}, {"n", "nodes"}};
+  EXPECT_THAT(Texts(HelpLines(keys, {}, 4, {.width = 40})),
+              ElementsAre("Keys", "  q  leave", "  ?  help", "  n  nodes"));
+  EXPECT_THAT(Texts(HelpLines(keys, {"words"}, 3, {.width = 40})),
+              ElementsAre("Keys", "  q  leave", "4 more lines do not fit"));
+  EXPECT_THAT(Texts(HelpLines(keys, {}, 1, {.width = 40})), ElementsAre("4 more lines do not fit"));
 }
 
 TEST(WrappedLines, EndAfterTheRows) {

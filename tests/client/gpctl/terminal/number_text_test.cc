@@ -20,6 +20,11 @@ TEST(NumberText, ReadsWell) {
   EXPECT_EQ(DurationText(3780), "1h03m");
   EXPECT_EQ(DurationText(-1), "-");
   EXPECT_EQ(DurationText(NAN), "-");
+  EXPECT_EQ(StepTimeText(0.1284), "128 ms");
+  EXPECT_EQ(StepTimeText(2.5), "2.5 s");
+  EXPECT_EQ(StepTimeText(200), "3m20s");
+  EXPECT_EQ(StepTimeText(-1), "-");
+  EXPECT_EQ(StepTimeText(NAN), "-");
   EXPECT_EQ(DateTimeText(1763716440), "2025-11-21T09:14:00Z");
 }
 

@@ -28,6 +28,14 @@ TEST(NearestWord, IsSilentWhenNothingIsNear) {
   EXPECT_EQ(NearestWord("abcdef", {"abcxyz"}), std::nullopt) << "half of the letters differ";
 }
 
+TEST(NearestWord, CompletesAWordThatOneCandidateGoesOnFrom) {
+  EXPECT_EQ(NearestWord("--keep", {"--keep-last", "--dry-run"}), "--keep-last");
+  EXPECT_EQ(NearestWord("val", {"val_fraction"}), "val_fraction");
+  EXPECT_EQ(NearestWord("--keep", {"--keep-last", "--keep-checkpoints"}), std::nullopt);
+  EXPECT_EQ(NearestWord("val", {"validation"}), std::nullopt) << "the same word goes on";
+  EXPECT_EQ(NearestWord("", {"-o"}), std::nullopt);
+}
+
 TEST(NearestWord, LooksForNothingNearAWordThatNobodyTypes) {
   const std::string word(101, 'x');
   EXPECT_EQ(NearestWord(word, {word}), std::nullopt);
