@@ -19,6 +19,8 @@ from waiting import SECONDS_MAX, wait_for  # noqa: E402
 
 ENDED = {"succeeded": "succeeded", "muon": "succeeded", "failed": "failed", "cancelled": "cancelled"}
 GOES_ON = ("running", "queued")
+SECOND_DAY = {"forked": "succeeded", "paused": "paused"}  # runs that states from version 7 of the store on have
+SECOND_DAY_VERSION = 7
 
 
 class Service:
@@ -75,6 +77,7 @@ class Service:
 class GoldenStates(unittest.TestCase):
     def opened(self, archive):
         service = Service(self.enterContext(GoldenState(archive)))
+        service.has_second_day = service.version() >= SECOND_DAY_VERSION
         self.addCleanup(service.run, "gpctl", "down")
         return service
 
@@ -86,8 +89,9 @@ class GoldenStates(unittest.TestCase):
 
     def check_content(self, service):
         states = service.states()
-        self.assertEqual({name: states[name] for name in ENDED}, ENDED)
-        self.assertEqual(set(states), {*ENDED, *GOES_ON})
+        settled = ENDED | (SECOND_DAY if service.has_second_day else {})
+        self.assertEqual({name: states[name] for name in settled}, settled)
+        self.assertEqual(set(states), {*settled, *GOES_ON})
         muon = service.list_of("ckpt", "list", "muon")
         held = [pathlib.Path(item["directory"]) for item in muon if item["state"] == "quarantined"]
         self.assertEqual(len(held), 1, muon)
@@ -107,6 +111,20 @@ class GoldenStates(unittest.TestCase):
                 service.gpctl("wait", name)
             self.assertEqual({service.states()[name] for name in GOES_ON}, {"succeeded"})
             self.assertEqual(service.last_weights("running"), service.last_weights("succeeded"))
+
+    def test_the_second_day_goes_on(self):
+        for service in self.each():
+            if not service.has_second_day:
+                continue
+            service.up()
+            service.gpctl("resume", "paused")
+            service.gpctl("wait", "paused")
+            self.assertEqual(service.last_weights("paused"), service.last_weights("succeeded"))
+            self.assertIn("succeeded@300", service.gpctl("lineage", "forked"))
+            self.assertEqual(json.loads(service.gpctl("status", "forked", "-o", "json"))["progress"]["step"], 700)
+            done = service.run("gpctl", "status", "deleted")
+            self.assertIn("deleted", done.stderr)
+            service.gpctl("fork", "forked@700", "--name", "later", "--steps", "+20", "--wait")
 
     def test_models_are_sampled_exported_and_trained_from(self):
         for service in self.each():

@@ -112,6 +112,7 @@ class Maker:
         self.gpctl("token", "revoke", next(token["id"] for token in tokens if token["name"] == "gone"))
         self.damage_a_muon_run()
         self.end_badly()
+        self.have_a_second_day()
         self.submit("running")
         self.submit("queued", steps=STEPS // 5)
         self.await_step("running", STEPS // 3)
@@ -119,7 +120,7 @@ class Maker:
 
     def damage_a_muon_run(self):
         """A Muon run whose newest checkpoint is damaged while everything is down: it goes into quarantine and the run goes on."""
-        self.submit("muon", optimizer=", kind: muon, muon_lr: 0.01")
+        self.submit("muon", optimizer=", kind: muon, muon_lr: 0.01", steps=20 * STEPS)
         self.await_step("muon", 2 * EVERY)
         checkpoints = self.checkpoints("muon")
         self.kill()
@@ -127,7 +128,7 @@ class Maker:
         newest.write_bytes(newest.read_bytes()[:-64] + bytes(64))
         self.up()
         self.await_state("muon", "succeeded")
-        if not list(checkpoints.glob("*.damaged")):
+        if not list(checkpoints.glob("*.quarantined")):
             raise AssertionError("the damaged checkpoint was not sealed yet; run this again")
 
     def end_badly(self):
@@ -141,6 +142,17 @@ class Maker:
         self.gpctl("cancel", "cancelled")
         self.await_state("cancelled", "cancelled")
         self.await_state("failed", "failed")
+
+    def have_a_second_day(self):
+        """`forked` from `succeeded` with another learning rate, and extended; `deleted` is deleted; `paused` waits for a resume."""
+        self.gpctl("fork", f"succeeded@{STEPS // 2}", "--name", "forked", "--set", "optimizer.lr=2e-3", "--wait")
+        self.gpctl("extend", "forked", "--steps", f"+{EVERY}", "--wait")
+        self.submit("deleted", "--wait", steps=EVERY)
+        self.gpctl("delete", "deleted", "--yes")
+        self.submit("paused")
+        self.await_step("paused", EVERY)
+        self.gpctl("pause", "paused")
+        self.await_state("paused", "paused")
 
     def pack(self, archive):
         for path in self.state.glob("*.sock"):

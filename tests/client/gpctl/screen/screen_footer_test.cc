@@ -25,7 +25,7 @@ TEST(ScreenFooter, ShowsAMessageInsteadOfTheKeys) {
   EXPECT_THAT(text, Not(HasSubstr("leave")));
 }
 
-std::vector<std::string> Texts(const std::vector<ScreenLine>& lines) {
+std::vector<std::string> HelpTexts(const std::vector<ScreenLine>& lines) {
   std::vector<std::string> texts;
   for (const ScreenLine& line : lines) texts.push_back(line.Text(false));
   return texts;
@@ -33,18 +33,19 @@ std::vector<std::string> Texts(const std::vector<ScreenLine>& lines) {
 
 TEST(HelpLines, WrapWordsBesideTheirKey) {
   const std::vector<KeyHelp> keys = {{"q", "leave"}, {"Esc", "show everything again"}};
-  EXPECT_THAT(Texts(HelpLines(keys, {"One run: gpctl watch RUN."}, 10, {.width = 20})),
-              ElementsAre("Keys", "  q    leave", "  Esc  show", "       everything", "       again",
-                          "", "One run: gpctl watch", "RUN."));
+  EXPECT_THAT(HelpTexts(HelpLines(keys, {"One run: gpctl watch RUN."}, 10, {.width = 20})),
+              ElementsAre("Keys", "  q    leave", "  Esc  show", "       everything",
+                          "       again", "", "One run: gpctl watch", "RUN."));
 }
 
 TEST(HelpLines, SayHowManyDoNotFit) {
   const std::vector<KeyHelp> keys = {{"q", "leave"}, {"?", "help"}, {"n", "nodes"}};
-  EXPECT_THAT(Texts(HelpLines(keys, {}, 4, {.width = 40})),
+  EXPECT_THAT(HelpTexts(HelpLines(keys, {}, 4, {.width = 40})),
               ElementsAre("Keys", "  q  leave", "  ?  help", "  n  nodes"));
-  EXPECT_THAT(Texts(HelpLines(keys, {"words"}, 3, {.width = 40})),
+  EXPECT_THAT(HelpTexts(HelpLines(keys, {"words"}, 3, {.width = 40})),
               ElementsAre("Keys", "  q  leave", "4 more lines do not fit"));
-  EXPECT_THAT(Texts(HelpLines(keys, {}, 1, {.width = 40})), ElementsAre("4 more lines do not fit"));
+  EXPECT_THAT(HelpTexts(HelpLines(keys, {}, 1, {.width = 40})),
+              ElementsAre("4 more lines do not fit"));
 }
 
 TEST(WrappedLines, EndAfterTheRows) {
