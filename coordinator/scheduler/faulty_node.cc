@@ -73,4 +73,11 @@ void PlanCordons(const Cluster& cluster, const Policy& policy, const Now& now, P
   }
 }
 
+bool MayMakeNodeFaulty(const Plan& plan) {
+  return std::any_of(plan.begin(), plan.end(), [](const Action& action) {
+    const auto* failed = std::get_if<RankFailed>(&action.event);
+    return failed != nullptr && failed->own_exit;
+  });
+}
+
 }  // namespace gp::coordinator

@@ -13,4 +13,7 @@ namespace gp::coordinator {
 // Never cordons the last usable node with slots of a kind. What runs there continues.
 void PlanCordons(const Cluster& cluster, const Policy& policy, const Now& now, Plan& plan);
 
+// Whether a node may have to be cordoned once this plan is applied.
+bool MayMakeNodeFaulty(const Plan& plan);
+
 }  // namespace gp::coordinator

@@ -18,7 +18,8 @@ Plan MakePlan(const Cluster& cluster, const Policy& policy, const Now& now) {
     PlanSuspicion(cluster, *run, plan);
     PlanRetention(cluster, *run, plan);
   }
-  PlanQueue(cluster, policy, now, plan);
+  // In the next round, when it is known whether a node is cordoned.
+  if (!MayMakeNodeFaulty(plan)) PlanQueue(cluster, policy, now, plan);
   return plan;
 }
 

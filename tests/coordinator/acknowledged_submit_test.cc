@@ -1,5 +1,6 @@
 // A submit to a real gp-coordinator is either stored exactly once or refused with a reason.
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdio.h>
 
 #include "base/file.h"
@@ -84,6 +85,7 @@ TEST_P(SubmitFailpoint, ARepeatedSubmitAfterAKillMakesOneRun) {
   fragile.Start();
   v1::SubmitResponse response;
   EXPECT_FALSE(Submit(*fragile.NewStub(), MakeRequest("r1"), response).ok());
+  EXPECT_EQ(fragile.WaitForEnd(), 128 + SIGKILL);  // it holds the lock of the state until then
   process_.Start();
   const auto stub = process_.NewStub();
   ASSERT_TRUE(Submit(*stub, MakeRequest("r1"), response).ok());

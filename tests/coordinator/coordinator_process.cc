@@ -91,6 +91,10 @@ void CoordinatorProcess::Kill() {
 
 int CoordinatorProcess::Terminate() {
   kill(pid_, SIGTERM);
+  return WaitForEnd();
+}
+
+int CoordinatorProcess::WaitForEnd() {
   const int code = WaitFor(pid_);
   pid_ = -1;
   return code;

@@ -27,6 +27,9 @@ class CoordinatorProcess {
   void Kill();
   // Sends SIGTERM and returns the exit code.
   int Terminate();
+  // Waits until the process has ended by itself. Returns its exit code, or 128 + the signal that
+  // ended it.
+  int WaitForEnd();
 
   // Starts the process and waits until it ends; returns its exit code and its stderr.
   int RunToEnd(std::string& error_output);

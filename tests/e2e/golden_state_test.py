@@ -120,7 +120,7 @@ class GoldenStates(unittest.TestCase):
             service.gpctl("resume", "paused")
             service.gpctl("wait", "paused")
             self.assertEqual(service.last_weights("paused"), service.last_weights("succeeded"))
-            self.assertIn("succeeded@300", service.gpctl("lineage", "forked"))
+            self.assertIn("succeeded@500", service.gpctl("lineage", "forked"))
             self.assertEqual(json.loads(service.gpctl("status", "forked", "-o", "json"))["progress"]["step"], 700)
             done = service.run("gpctl", "status", "deleted")
             self.assertIn("deleted", done.stderr)

@@ -105,5 +105,14 @@ TEST_F(FaultyNode, TheLastUsableOneStaysOpen) {
   EXPECT_NE(Planned(), "");
 }
 
+TEST_F(FaultyNode, MayBeMadeByTheOwnEndOfATrainer) {
+  RankFailed failed;
+  EXPECT_FALSE(MayMakeNodeFaulty({}));
+  EXPECT_FALSE(MayMakeNodeFaulty({{RunId("x"), failed, "scheduler"}}));
+  failed.own_exit = true;
+  EXPECT_TRUE(MayMakeNodeFaulty(
+      {{RunId("y"), RunWaiting(), "scheduler"}, {RunId("x"), failed, "scheduler"}}));
+}
+
 }  // namespace
 }  // namespace gp::coordinator

@@ -120,7 +120,7 @@ class Maker:
 
     def damage_a_muon_run(self):
         """A Muon run whose newest checkpoint is damaged while everything is down: it goes into quarantine and the run goes on."""
-        self.submit("muon", optimizer=", kind: muon, muon_lr: 0.01", steps=20 * STEPS)
+        self.submit("muon", optimizer=", kind: muon, muon_lr: 0.01", steps=4 * STEPS)
         self.await_step("muon", 2 * EVERY)
         checkpoints = self.checkpoints("muon")
         self.kill()
@@ -137,7 +137,7 @@ class Maker:
         self.await_step("cancelled", EVERY)
         lost = self.root / "lost.txt"
         lost.write_text(TEXT)
-        self.submit("failed", text=lost)
+        self.submit("failed", "--set", "retries.max=0", text=lost)
         lost.unlink()
         self.gpctl("cancel", "cancelled")
         self.await_state("cancelled", "cancelled")
@@ -145,8 +145,9 @@ class Maker:
 
     def have_a_second_day(self):
         """`forked` from `succeeded` with another learning rate, and extended; `deleted` is deleted; `paused` waits for a resume."""
-        self.gpctl("fork", f"succeeded@{STEPS // 2}", "--name", "forked", "--set", "optimizer.lr=2e-3", "--wait")
-        self.gpctl("extend", "forked", "--steps", f"+{EVERY}", "--wait")
+        self.gpctl("fork", f"succeeded@{STEPS - EVERY}", "--name", "forked", "--set", "optimizer.lr=2e-3", "--wait")
+        self.gpctl("extend", "forked", "--steps", f"+{EVERY}")
+        self.gpctl("wait", "forked")
         self.submit("deleted", "--wait", steps=EVERY)
         self.gpctl("delete", "deleted", "--yes")
         self.submit("paused")

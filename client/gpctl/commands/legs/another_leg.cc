@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "client/api/run_state_name.h"
+#include "client/gpctl/commands/watch.h"
 #include "client/gpctl/render/leg_text.h"
 #include "client/gpctl/render/run_json.h"
 #include "runspec/run_file.h"
@@ -26,24 +27,7 @@ std::string GoesOnText(const v1::Run& run, int64_t first_step, bool dry_run) {
   return text + fmt::format(": {}\n", run.reason());
 }
 
-}  // namespace
-
-StatusOr<ExitCode> BeginLeg(v1::ContinueRequest request, Session& session) {
-  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
-  ASSIGN_OR_RETURN(v1::ContinueResponse response, client->Continue(request));
-  Console& console = session.console();
-  for (const std::string& warning : response.warnings())
-    console.err << "warning: " << warning << "\n";
-  if (response.run().legs_size() == 0) {
-    ASSIGN_OR_RETURN(*response.mutable_run(), client->Get(response.run().run_id()));
-  }
-  const v1::Run& run = response.run();
-  if (session.json()) {
-    Json document = With("Run", RunFields(run));
-    document["replayed"] = response.replayed();
-    console.PrintChange(Pretty(document));
-    return ExitCode::kOk;
-  }
+void PrintLeg(const v1::ContinueRequest& request, const v1::Run& run, Console& console) {
   const int64_t from = request.has_from_step() ? request.from_step() : run.latest_checkpoint_step();
   const auto file = runspec::LoadRunFile(RunFileOf(run), "run file");
   const runspec::TrainingStart start =
@@ -51,10 +35,34 @@ StatusOr<ExitCode> BeginLeg(v1::ContinueRequest request, Session& session) {
   const int64_t first_step = std::max(from, start.step);
   console.PrintChange(GoesOnText(run, first_step, request.dry_run()));
   if (file.spec) console.err << ScheduleText(*file.spec, first_step, start) << "\n";
+}
+
+}  // namespace
+
+StatusOr<ExitCode> BeginLeg(v1::ContinueRequest request, bool wait, Session& session) {
+  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
+  ASSIGN_OR_RETURN(v1::ContinueResponse response, client->Continue(request));
+  for (const std::string& warning : response.warnings()) {
+    session.console().err << "warning: " << warning << "\n";
+  }
+  if (response.run().legs_size() == 0) {
+    ASSIGN_OR_RETURN(*response.mutable_run(), client->Get(response.run().run_id()));
+  }
+  const bool follow = wait && !request.dry_run();
+  if (!session.json()) {
+    PrintLeg(request, response.run(), session.console());
+  } else if (!follow) {
+    Json document = With("Run", RunFields(response.run()));
+    document["replayed"] = response.replayed();
+    session.console().PrintChange(Pretty(document));
+  }
+  if (follow) return FollowRun(response.run(), {.last_document_only = true}, session);
+  if (session.json()) return ExitCode::kOk;
   if (request.dry_run()) {
-    console.err << "Nothing was changed (--dry-run).\n";
+    session.console().err << "Nothing was changed (--dry-run).\n";
   } else {
-    console.err << fmt::format("Watch it: {}\n", session.Hint("watch " + run.name()));
+    session.console().err << fmt::format("Watch it: {}\n",
+                                         session.Hint("watch " + response.run().name()));
   }
   return ExitCode::kOk;
 }

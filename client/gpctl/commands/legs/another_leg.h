@@ -15,8 +15,12 @@ namespace gp::gpctl {
 // The help text of a RUN argument.
 inline constexpr char kRunArgument[] = "name, id, unique prefix of an id, or @last";
 
+// The help text of --wait.
+inline constexpr char kWaitForEnd[] =
+    "wait until it ends; exit code 7 if it failed, 8 if it was cancelled";
+
 // Sends the request and prints where the run continues, up to which step, and its learning rate
-// there.
-StatusOr<ExitCode> BeginLeg(v1::ContinueRequest request, Session& session);
+// there. With `wait`, then follows the run to its end.
+StatusOr<ExitCode> BeginLeg(v1::ContinueRequest request, bool wait, Session& session);
 
 }  // namespace gp::gpctl

@@ -20,6 +20,7 @@ struct LegOptions {
   std::vector<std::string> overrides;
   std::vector<std::string> set_files;
   std::string request_id;
+  bool wait = false;
   bool dry_run = false;
 };
 
@@ -59,7 +60,7 @@ StatusOr<ExitCode> Begin(const LegOptions& options, const v1::Run& run, const Co
                    SettingsOf(options.set_files, options.overrides, session.console()));
   v1::ContinueRequest request = RequestOf(options, run, settings);
   RETURN_IF_ERROR(complete(request));
-  const StatusOr<ExitCode> begun = BeginLeg(std::move(request), session);
+  const StatusOr<ExitCode> begun = BeginLeg(std::move(request), options.wait, session);
   if (!begun.ok()) return NamingFiles(begun.status(), settings);
   return begun;
 }
@@ -122,6 +123,7 @@ void AddCommonFlags(const Command& command, LegOptions& options) {
       .OneValueEach();
   command.Option("--request-id", options.request_id,
                  "repeating the call with the same id changes nothing");
+  command.Switch("--wait", options.wait, kWaitForEnd);
   command.Switch("--dry-run", options.dry_run, "show what would happen, change nothing");
 }
 

@@ -4,6 +4,7 @@
 #include "client/api/run_state_name.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/commands/legs/another_leg.h"
+#include "client/gpctl/commands/watch.h"
 #include "client/gpctl/render/run_json.h"
 
 namespace gp::gpctl {
@@ -29,20 +30,28 @@ StatusOr<ExitCode> Pause(const std::string& reference, Session& session) {
   return ExitCode::kOk;
 }
 
+struct ResumeOptions {
+  std::string run;
+  bool wait = false;
+};
+
 // A paused run continues its leg; an ended run begins another leg.
-StatusOr<ExitCode> Resume(const std::string& reference, Session& session) {
-  ASSIGN_OR_RETURN(const v1::Run found, session.FindRun(reference));
+StatusOr<ExitCode> Resume(const ResumeOptions& options, Session& session) {
+  ASSIGN_OR_RETURN(const v1::Run found, session.FindRun(options.run));
   if (client::IsTerminal(found.state())) {
     v1::ContinueRequest request;
     request.set_run(found.run_id());
-    return BeginLeg(std::move(request), session);
+    return BeginLeg(std::move(request), options.wait, session);
   }
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
   ASSIGN_OR_RETURN(const v1::Run run, client->Resume(found.run_id()));
-  Print(run,
-        fmt::format("{} ({}) is {}: {}\n", run.name(), run.run_id(), client::StateName(run.state()),
-                    run.reason()),
-        session);
+  if (!options.wait || !session.json()) {
+    Print(run,
+          fmt::format("{} ({}) is {}: {}\n", run.name(), run.run_id(),
+                      client::StateName(run.state()), run.reason()),
+          session);
+  }
+  if (options.wait) return FollowRun(run, {.last_document_only = true}, session);
   return ExitCode::kOk;
 }
 
@@ -57,8 +66,9 @@ void AddPauseCommands(CommandSet& commands) {
 
   const Command resume = commands.Add(
       "resume", kRunGroup, "Continue a paused, failed or cancelled run from its newest checkpoint");
-  auto resumed = std::make_shared<std::string>();
-  resume.Option("RUN", *resumed, kRunArgument).Required();
+  auto resumed = std::make_shared<ResumeOptions>();
+  resume.Option("RUN", resumed->run, kRunArgument).Required();
+  resume.Switch("--wait", resumed->wait, kWaitForEnd);
   commands.Bind(resume, [resumed](Session& session) { return Resume(*resumed, session); });
 }
 

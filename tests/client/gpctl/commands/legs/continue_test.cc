@@ -10,6 +10,7 @@ namespace gp::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 class ContinueCommands : public ::testing::Test {
@@ -70,6 +71,16 @@ TEST_F(ContinueCommands, RestartBeginsFromTheNewestCheckpointAStepOrTheStart) {
   }
   EXPECT_THAT(gpctl_.Run({"restart", "tiny", "--from", "best"}).err,
               HasSubstr("--from best: expected the step of a checkpoint, or start"));
+}
+
+TEST_F(ContinueCommands, WaitFollowsTheRunToItsEnd) {
+  AddRun(v1::RUN_STATE_FAILED);
+  EXPECT_EQ(gpctl_.Run({"retry", "tiny"}).code, 0);
+  const Outcome followed = gpctl_.Run({"retry", "tiny", "--wait"});
+  EXPECT_EQ(followed.code, 7) << "the run of the fake service stays failed";
+  EXPECT_THAT(followed.err, Not(HasSubstr("Watch it:")));
+  EXPECT_EQ(gpctl_.Run({"extend", "tiny", "--steps", "+200", "--wait", "--dry-run"}).code, 0);
+  EXPECT_EQ(gpctl_.Run({"resume", "tiny", "--wait"}).code, 7);
 }
 
 TEST_F(ContinueCommands, OnlyAFailedRunIsTriedAgain) {
