@@ -90,7 +90,8 @@ const QuarantinedCheckpoint* Run::FindQuarantined(int64_t step) const {
 
 void NoteOwnExit(int64_t step, const NodeId& node, Run& run) {
   run.idle_exits = step > run.exited_step ? 1 : run.idle_exits + 1;
-  run.exited_step = std::max(run.exited_step, step);
+  if (step < run.exited_step) return;
+  run.exited_step = step;
   run.exited_on = node;
 }
 

@@ -252,7 +252,7 @@ struct Run {
   int failures = 0;             // RankFailed events, in total
   int failures_since_seal = 0;  // those that retries_max limits, since the last sealed checkpoint
   // Ends of trainers by themselves (RankFailed::own_exit), in a row without a new step in between;
-  // the highest step before one, and the node of the newest one.
+  // the highest step before one, and the node of the newest one after that step.
   int idle_exits = 0;
   int64_t exited_step = -1;
   NodeId exited_on;

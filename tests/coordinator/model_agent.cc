@@ -71,7 +71,8 @@ void ModelAgent::Obey(uint64_t revision, const std::vector<Assignment>& assignme
       rank.cause = ExitCause::kError;
       rank.message = problem->second;
     }
-    rank.incarnation = std::to_string(++trainers_started_);
+    // Those of real trainers are random, so no two nodes have the same ones.
+    rank.incarnation = id_.value() + "-" + std::to_string(++trainers_started_);
     ranks_.push_back(std::move(rank));
   }
 }

@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "base/file.h"
 
@@ -34,15 +36,51 @@ TEST_P(Scenario, DecidesAsRecorded) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Scenario,
-                         ::testing::Values("life", "gang", "priority", "retry", "backoff", "blame",
-                                           "lease", "cancel", "checkpoints", "restart", "storage",
-                                           "engine", "levels", "damaged", "second_reader", "data",
-                                           "nccl", "gpu", "drained_gpus", "packing", "stop",
-                                           "cordon", "drain", "pause", "legs", "fork", "free_slot",
-                                           "deletion", "prune", "stall", "own_exits",
-                                           "faulty_node"),
+const std::vector<std::string> kScenarios = {"backoff",
+                                             "blame",
+                                             "cancel",
+                                             "checkpoints",
+                                             "cordon",
+                                             "damaged",
+                                             "data",
+                                             "deletion",
+                                             "drain",
+                                             "drained_gpus",
+                                             "engine",
+                                             "faulty_node",
+                                             "faulty_node_queue",
+                                             "fork",
+                                             "free_slot",
+                                             "gang",
+                                             "gpu",
+                                             "lease",
+                                             "legs",
+                                             "levels",
+                                             "life",
+                                             "nccl",
+                                             "own_exits",
+                                             "packing",
+                                             "pause",
+                                             "priority",
+                                             "prune",
+                                             "restart",
+                                             "retry",
+                                             "second_reader",
+                                             "stall",
+                                             "stop",
+                                             "storage"};
+
+INSTANTIATE_TEST_SUITE_P(All, Scenario, ::testing::ValuesIn(kScenarios),
                          [](const auto& scenario) { return scenario.param; });
+
+TEST(Scenarios, AreAllNamedHere) {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(Directory())) {
+    files.push_back(entry.path().stem().string());
+  }
+  std::sort(files.begin(), files.end());
+  EXPECT_EQ(files, kScenarios);
+}
 
 }  // namespace
 }  // namespace gp::coordinator

@@ -80,5 +80,11 @@ TEST_F(EndsOfRetries, TheSameStepOnTwoNodes) {
   EXPECT_EQ(Exits(1, 37), "; gave up: step 38 failed on two nodes, a and b");
 }
 
+TEST_F(EndsOfRetries, AnEarlierStepOnAnotherNodeInBetweenIsNotTheSameStep) {
+  EXPECT_EQ(Exits(0, 37), "");
+  EXPECT_EQ(Exits(1, 36), "");
+  EXPECT_EQ(Exits(0, 37).find("two nodes"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace gp::coordinator

@@ -21,7 +21,7 @@ class Steps {
         decoder_({.shape = options.shape, .slots = 5, .length = 12}, {model_->parameters().data()},
                  (InitializeNormal(5, *model_), model_->backend())) {
     for (int64_t slot = 0; slot < 5; ++slot) {
-      Append({{slot, std::span(tokens_).first(static_cast<size_t>(2 + slot))}});
+      Append({{slot, std::span(tokens_).first(static_cast<size_t>(1 + slot))}});
     }
   }
 

@@ -76,8 +76,10 @@ TEST_F(ContinueCommands, RestartBeginsFromTheNewestCheckpointAStepOrTheStart) {
 TEST_F(ContinueCommands, WaitFollowsTheRunToItsEnd) {
   AddRun(v1::RUN_STATE_FAILED);
   EXPECT_EQ(gpctl_.Run({"retry", "tiny"}).code, 0);
+  service_.SetWatch({MakeRun("tiny", "aaaaaaaa01", v1::RUN_STATE_RUNNING),
+                     MakeRun("tiny", "aaaaaaaa01", v1::RUN_STATE_FAILED)});
   const Outcome followed = gpctl_.Run({"retry", "tiny", "--wait"});
-  EXPECT_EQ(followed.code, 7) << "the run of the fake service stays failed";
+  EXPECT_EQ(followed.code, 7) << followed.err;
   EXPECT_THAT(followed.err, Not(HasSubstr("Watch it:")));
   EXPECT_EQ(gpctl_.Run({"extend", "tiny", "--steps", "+200", "--wait", "--dry-run"}).code, 0);
   EXPECT_EQ(gpctl_.Run({"resume", "tiny", "--wait"}).code, 7);

@@ -30,7 +30,7 @@ class LikeliestKernel : public DeviceTest {
  protected:
   static Likeliest Find(const Rows& sizes, const std::vector<float>& logits) {
     const DeviceArray array(logits, DataType::kFloat32);
-    const auto results = static_cast<size_t>(sizes.rows * sizes.count);
+    const auto results = static_cast<size_t>(std::max<int64_t>(sizes.rows * sizes.count, 1));
     const DeviceValues<int32_t> ids(results, -1);
     const DeviceValues<float> values(results, std::nanf(""));
     LaunchLikeliest({.rows = sizes.rows,
