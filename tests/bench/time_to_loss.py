@@ -53,7 +53,8 @@ def run_ours(service, options, seed):
     service.gpctl("submit", str(RECIPE), "--name", name, "--wait", "--set", f"data.text={options.text}", "--set", f"seed={seed}")
     wall = time.perf_counter() - start
     points = [json.loads(line) for line in service.gpctl("metrics", name, "--format", "json").splitlines()]
-    curve = [[point["at_us"] / 1e6 - begin, point["loss"]] for point in points]
+    curve = [[datetime.datetime.fromisoformat(point["at"].replace("Z", "+00:00")).timestamp() - begin, point["loss"]]
+             for point in points]
     return {"wall_seconds": wall, "curve": curve, "steps": points[-1]["step"], "first_step_seconds": curve[0][0],
             "step_ms": 1e3 * statistics.median(point["step_seconds"] for point in points),
             "optimizer_ms": 1e3 * statistics.median(point["phases"]["optimizer"] for point in points),

@@ -82,7 +82,7 @@ class Service:
         return done.stdout
 
     def step_times(self):
-        """When each recorded step ended, in whole seconds since 1970."""
+        """When each recorded step ended, in seconds since 1970."""
         lines = self.gpctl("metrics", "watched", "-o", "json").splitlines()
         return [datetime.datetime.fromisoformat(json.loads(line)["at"].replace("Z", "+00:00")).timestamp() for line in lines]
 
@@ -120,8 +120,7 @@ class Screen:
 
 
 def speed_in(times, begin, end):
-    """Steps a second in the whole seconds inside the window: the times of steps have no fractions."""
-    begin, end = math.ceil(begin), math.floor(end)
+    """Steps a second in the window."""
     steps = sum(1 for at in times if begin <= at < end)
     if steps < 10:
         sys.exit(f"only {steps} steps in a window of {end - begin} s; the window is too short")

@@ -108,7 +108,7 @@ std::string MetricsCsvLine(const v1::MetricPoint& point, const std::vector<std::
       AddCell(CellText(member, field.zero_is_unknown), line);
     }
   });
-  AddCell(point.has_at() ? DateTimeText(point.at().seconds()) : "", line);
+  AddCell(point.has_at() ? PreciseTimeText(point.at().seconds(), point.at().nanos()) : "", line);
   for (const std::string& score : scores) {
     const auto found = value.scores.find(score);
     AddCell(found == value.scores.end() ? "" : fmt::format("{}", found->second), line);

@@ -225,7 +225,7 @@ Json LogLineFields(const v1::LogLine& line) {
 Json MetricFields(const v1::MetricPoint& point) {
   Json json = formats::MetricsJson(rpc::ReadFields<contract::TrainingPoint>(point),
                                    formats::MetricsKeys::kAll);
-  PutTime(json, "at", point.has_at(), point.at());
+  if (point.has_at()) json["at"] = PreciseTimeText(point.at().seconds(), point.at().nanos());
   return json;
 }
 

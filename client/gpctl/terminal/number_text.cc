@@ -80,4 +80,9 @@ std::string DateTimeText(int64_t unix_seconds) {
   return TimeText(unix_seconds, "%Y-%m-%dT%H:%M:%SZ");
 }
 
+std::string PreciseTimeText(int64_t unix_seconds, int32_t nanoseconds) {
+  return fmt::format("{}.{:03}Z", TimeText(unix_seconds, "%Y-%m-%dT%H:%M:%S"),
+                     nanoseconds / 1'000'000);
+}
+
 }  // namespace gp::gpctl

@@ -25,5 +25,7 @@ std::string AgoText(double seconds);
 // "09:14:07" and "2026-11-21T09:14:07Z" of seconds since 1970, UTC.
 std::string ClockText(int64_t unix_seconds);
 std::string DateTimeText(int64_t unix_seconds);
+// "2026-11-21T09:14:07.250Z": for what happens several times a second.
+std::string PreciseTimeText(int64_t unix_seconds, int32_t nanoseconds);
 
 }  // namespace gp::gpctl

@@ -48,7 +48,7 @@ TEST(MetricsCsv, WritesAPoint) {
   EXPECT_EQ(MetricsCsvLine(point, {"val_bpb", "other/acc"}),
             "7,700,3.25,0.0006,inf,0,,0.5,nan,2,false,0,0.25,0,0,0,0,,,0.125,,\"the loss is "
             "\"\"high\"\", "
-            "look\",2023-11-14T22:13:20Z,0.75,\n");
+            "look\",2023-11-14T22:13:20.000Z,0.75,\n");
 }
 
 TEST(MetricsCsv, EveryLineHasAsManyCells) {

@@ -133,7 +133,7 @@ TEST(RunJson, APointHasAllItsFields) {
   const auto point = Parse<v1::MetricPoint>(std::string(kPhases) + R"(
       step: 12 epoch: 3 tokens: 4096 loss: 4.5 learning_rate: 0.25 gradient_norm: 1.5
       tokens_per_second: 1024.5 mfu: 0.5 step_seconds: 0.75 validation_loss: 7.5
-      at { seconds: 60 nanos: 1 } skipped: true target_steps: 2000 peak_flops: 9.5
+      at { seconds: 60 nanos: 250000001 } skipped: true target_steps: 2000 peak_flops: 9.5
       peak_source: "measured" processor_wait: 0.125 warning: "warning" scores { name: "val_bpb" value: 2.5 })");
   EXPECT_EQ(Json(gpctl::MetricFields(point)), Json::parse(R"({
       "step": 12, "tokens": 4096, "loss": 4.5, "lr": 0.25, "grad_norm": 1.5,
@@ -141,7 +141,7 @@ TEST(RunJson, APointHasAllItsFields) {
       "skipped": true, )" + std::string(kPhasesJson) +
                                                           R"(, "peak_flops": 9.5,
       "peak_source": "measured", "processor_wait": 0.125, "target_steps": 2000, "warning": "warning",
-      "at": "1970-01-01T00:01:00Z"})"));
+      "at": "1970-01-01T00:01:00.250Z"})"));
 }
 
 TEST(RunJson, ANodeHasAllItsFields) {

@@ -26,6 +26,7 @@ TEST(NumberText, ReadsWell) {
   EXPECT_EQ(StepTimeText(-1), "-");
   EXPECT_EQ(StepTimeText(NAN), "-");
   EXPECT_EQ(DateTimeText(1763716440), "2025-11-21T09:14:00Z");
+  EXPECT_EQ(PreciseTimeText(1763716440, 7'999'999), "2025-11-21T09:14:00.007Z");
 }
 
 }  // namespace
