@@ -1,5 +1,5 @@
-# The third-party libraries that several parts use, found once; client/CMakeLists.txt finds libcurl, Testing.cmake GoogleTest,
-# Cuda.cmake NVIDIA's. scripts/bootstrap installs all of them; THIRD_PARTY_NOTICES lists their licences.
+# The third-party libraries that several parts use, found once; Testing.cmake finds GoogleTest, Cuda.cmake
+# NVIDIA's. scripts/bootstrap installs all of them; THIRD_PARTY_NOTICES lists their licences.
 find_package(Threads REQUIRED)
 find_package(absl REQUIRED)
 find_package(fmt REQUIRED)
@@ -24,6 +24,7 @@ if(NOT Protobuf_FOUND)
 endif()
 find_package(gRPC CONFIG REQUIRED)
 find_package(SQLite3 REQUIRED)
+find_package(CURL REQUIRED)
 find_package(prometheus-cpp CONFIG REQUIRED)
 find_path(GP_seccomp_INCLUDE seccomp.h REQUIRED)
 find_library(GP_seccomp_LIBRARY seccomp REQUIRED)

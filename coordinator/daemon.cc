@@ -23,12 +23,15 @@
 #include "coordinator/checkpoints/storage_root.h"
 #include "coordinator/control/reconciler.h"
 #include "coordinator/control/replay.h"
+#include "coordinator/notifications/notifier.h"
+#include "coordinator/notifications/target_file.h"
 #include "coordinator/service/access_service.h"
 #include "coordinator/service/agent_service.h"
 #include "coordinator/service/enrollment_service.h"
 #include "coordinator/service/group_key.h"
 #include "coordinator/service/input_probe.h"
 #include "coordinator/service/node_service.h"
+#include "coordinator/service/notifications/notification_service.h"
 #include "coordinator/service/run_service.h"
 #include "coordinator/service/storage/storage_service.h"
 #include "coordinator/store/run_texts.h"
@@ -54,8 +57,9 @@ constexpr std::chrono::nanoseconds kShutdownGrace = std::chrono::milliseconds(50
 constexpr std::chrono::nanoseconds kStopMax = std::chrono::seconds(5);
 
 // The files of a state directory.
-const std::vector<std::string> kStateNames = {"gp.db", "coordinator.lock", "runs",   "security",
-                                              "audit", "coordinator.sock", "backups"};
+const std::vector<std::string> kStateNames = {
+    "gp.db", "coordinator.lock", "runs",    "security",
+    "audit", "coordinator.sock", "backups", std::string(NotificationDatabase().name)};
 
 Policy MakePolicy(const CoordinatorSettings& settings) {
   Policy policy;
@@ -243,6 +247,22 @@ StatusOr<OpenedStorage> OpenStorage(const Storage& files, const CoordinatorSetti
   return OpenedStorage{storage, std::move(lock)};
 }
 
+// Null if no targets are configured.
+StatusOr<std::unique_ptr<Notifier>> OpenNotifier(const CoordinatorSettings& settings,
+                                                 const Reconciler& reconciler,
+                                                 const Recorder& recorder,
+                                                 CoordinatorMetrics& metrics) {
+  if (settings.notification_targets_file.empty()) return nullptr;
+  ASSIGN_OR_RETURN(NotificationTargets targets, ReadTargets(settings.notification_targets_file));
+  return Notifier::Open(
+      std::move(targets),
+      {.state_dir = settings.state_dir,
+       .snapshot = [&reconciler] { return reconciler.snapshot(); },
+       .progress = [&recorder](const RunId& run) { return recorder.ProgressOf(run); },
+       .series = metrics.notifications(),
+       .clock = SystemClock()});
+}
+
 // Warns if the catalogue is empty but the storage has runs: gp.db was probably lost.
 void WarnOfUnknownRuns(const StorageRoot& storage, const Cluster& cluster) {
   bool knows_runs = false;
@@ -336,6 +356,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   const ReconcilerOptions reconciler_options = MakeReconcilerOptions(policy, probe, metrics);
   Reconciler reconciler(*store, SystemClock(), announcer, std::move(cluster), reconciler_options);
 
+  ASSIGN_OR_RETURN(const auto notifier, OpenNotifier(settings, reconciler, recorder, metrics));
   WorkLanes lanes;
   const SpecResolver resolver;
   const bool insecure = settings.insecure && !settings.listen.empty();
@@ -350,6 +371,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   EnrollmentService enrollment_service(services, access.enrollment.get(), *access.nodes,
                                        reconciler);
   NodeService node_service(services, reconciler);
+  NotificationService notification_service(services, notifier.get());
   ServiceRetention retention(reconciler, *access.audit, files, SystemClock(),
                              {.policy = {.age = settings.ended_runs_age,
                                          .count = settings.ended_runs_count,
@@ -369,7 +391,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
                  return rpc::AnswerHeader{SystemClock().WallNow(), insecure};
                }},
           {&run_service, &access_service, &enrollment_service, &node_service, &storage_service,
-           &agent_service}));
+           &notification_service, &agent_service}));
   // Before the coordinator starts its own threads, so that an error here leaves none running.
   RETURN_IF_ERROR(daemon::WriteAddressFile(
       runtime.address_file, {.address = server->address(),
@@ -381,6 +403,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   verifier.Start(reconciler);
   reconciler.Start();
   retention.Start();
+  if (notifier != nullptr) notifier->Start();
   LogInfo("coordinator serves", {{"address", server->address()},
                                  {"metrics", exposer->address()},
                                  {"state_dir", settings.state_dir},
@@ -393,6 +416,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   stop_deadline.Begin();
   probe.Stop();
   retention.Stop();
+  if (notifier != nullptr) notifier->Stop();  // before the server: a call may wait for a test
   verifier.Stop();  // before the server, because a call may be waiting for its result
   server->Shutdown(kShutdownGrace);
   const bool finished = lanes.Stop(kShutdownGrace);

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "coordinator/notifications/target_file.h"
+
 namespace gp::coordinator {
 namespace {
 
@@ -176,11 +178,24 @@ daemon::Settings Retention(CoordinatorSettings& settings) {
   };
 }
 
+daemon::Settings Notifications(CoordinatorSettings& settings) {
+  return {
+      {.field = {.path = "notifications.targets_file",
+                 .doc = "File of webhooks and Slack channels that are notified when a run ends, "
+                        "stalls, diverges, improves or waits for long "
+                        "(docs/operations/notifications.md). It is read at the start. Empty: "
+                        "nothing is sent.",
+                 .is_path = true},
+       .slot = &settings.notification_targets_file},
+  };
+}
+
 }  // namespace
 
 daemon::Settings SettingsTable(CoordinatorSettings& settings) {
   daemon::Settings all = Places(settings);
-  for (auto part : {Certificates(settings), Limits(settings), Retention(settings)}) {
+  for (auto part :
+       {Certificates(settings), Limits(settings), Retention(settings), Notifications(settings)}) {
     for (daemon::Setting& setting : part) all.push_back(std::move(setting));
   }
   return all;
@@ -193,6 +208,9 @@ Status CheckSettings(const CoordinatorSettings& settings) {
   RETURN_IF_ERROR(daemon::CheckTlsPair(settings.tls_certificate, settings.tls_key));
   if (settings.insecure && !settings.tls_certificate.empty()) {
     return InvalidArgument("network.insecure means no TLS; it excludes tls.certificate");
+  }
+  if (!settings.notification_targets_file.empty()) {
+    RETURN_IF_ERROR(ReadTargets(settings.notification_targets_file).status());
   }
   return daemon::CheckMetricsAccess(MetricsAccessOf(settings));
 }

@@ -45,6 +45,7 @@ struct CoordinatorSettings {
   std::chrono::nanoseconds ended_runs_age{0};
   int ended_runs_count = 0;
   double disk_watermark = 0;
+  std::string notification_targets_file;  // empty: no notifications
 
   bool operator==(const CoordinatorSettings&) const = default;
 };

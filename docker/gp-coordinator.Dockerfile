@@ -13,7 +13,8 @@ LABEL org.opencontainers.image.title="gp-coordinator" \
 RUN groupadd --gid 65532 gp && useradd --uid 65532 --gid gp --home-dir /var/lib/gp --shell /usr/sbin/nologin gp
 RUN --mount=type=bind,from=packages,source=/packages,target=/packages \
     apt-get update \
-    && apt-get install -y --no-install-recommends /packages/gpctl_*.deb /packages/gp-coordinator_*.deb \
+    && apt-get install -y --no-install-recommends ca-certificates \
+        /packages/gpctl_*.deb /packages/gp-coordinator_*.deb \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/log/apt /var/log/dpkg.log \
     && install -d -o gp -g gp -m 0750 /run/gp
 USER 65532:65532

@@ -23,6 +23,8 @@ constexpr std::chrono::milliseconds kLongestPause{500};
 constexpr std::chrono::seconds kQuietOutage{1};
 // RestoreCheckpoint's time limit: enough to read the largest checkpoint from the slowest storage.
 constexpr std::chrono::hours kLongestReading{12};
+// Longer than a notification that is being sent, and the test after it.
+constexpr std::chrono::seconds kLongestTest{30};
 
 // The cause in a gRPC error message. The message lists every address and layer first, so the cause
 // is the text after the last ": ".
@@ -110,7 +112,9 @@ RunClient::RunClient(RunClientOptions options, Interruption& interruption)
           rpc::MakeChannel(options_.address, {.tls = options_.tls}))),
       nodes_(v1::NodeService::NewStub(rpc::MakeChannel(options_.address, {.tls = options_.tls}))),
       storage_(
-          v1::StorageService::NewStub(rpc::MakeChannel(options_.address, {.tls = options_.tls}))) {}
+          v1::StorageService::NewStub(rpc::MakeChannel(options_.address, {.tls = options_.tls}))),
+      notifications_(v1::NotificationService::NewStub(
+          rpc::MakeChannel(options_.address, {.tls = options_.tls}))) {}
 
 RunClient::~RunClient() = default;
 
@@ -307,6 +311,41 @@ StatusOr<v1::DiskUsageResponse> RunClient::DiskUsage(const v1::DiskUsageRequest&
       "DiskUsage", request, [&](grpc::ClientContext& context, v1::DiskUsageResponse& response) {
         return storage_->DiskUsage(&context, request, &response);
       });
+}
+
+template <typename Response, typename Call>
+StatusOr<Response> RunClient::AskNotifier(const std::string& method, const Call& call,
+                                          std::chrono::milliseconds timeout) {
+  Response response;
+  const Status status = Retry(
+      method, [&](grpc::ClientContext& context) { return call(context, response); }, timeout);
+  if (status.code() == StatusCode::kUnimplemented) return IsOlder("notifications");
+  RETURN_IF_ERROR(status);
+  MakeSafeToShow(response);
+  return response;
+}
+
+StatusOr<v1::ListNotificationTargetsResponse> RunClient::NotificationTargets() {
+  return AskNotifier<v1::ListNotificationTargetsResponse>(
+      "ListNotificationTargets",
+      [this](auto& context, auto& response) {
+        return notifications_->ListNotificationTargets(&context, {}, &response);
+      },
+      options_.timeout);
+}
+
+StatusOr<v1::TestNotificationTargetResponse> RunClient::TestNotificationTarget(
+    const std::string& target) {
+  v1::TestNotificationTargetRequest request;
+  request.set_request_id(RandomId(20));
+  request.set_target(target);
+  RETURN_IF_ERROR(CheckTexts(request));
+  return AskNotifier<v1::TestNotificationTargetResponse>(
+      "TestNotificationTarget",
+      [&](auto& context, auto& response) {
+        return notifications_->TestNotificationTarget(&context, request, &response);
+      },
+      kLongestTest);
 }
 
 StatusOr<v1::NodesResponse> RunClient::Nodes() {

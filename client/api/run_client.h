@@ -17,6 +17,7 @@
 #include "client/api/interruption.h"
 #include "gp/v1/enrollment_service.grpc.pb.h"
 #include "gp/v1/node_service.grpc.pb.h"
+#include "gp/v1/notification_service.grpc.pb.h"
 #include "gp/v1/run_service.grpc.pb.h"
 #include "gp/v1/storage_service.grpc.pb.h"
 #include "rpc/answer_header.h"
@@ -87,6 +88,9 @@ class RunClient {
   StatusOr<v1::Node> Cordon(const std::string& node, const std::string& reason);
   StatusOr<v1::Node> Drain(const std::string& node, const std::string& reason);
   StatusOr<v1::Node> Uncordon(const std::string& node);
+  StatusOr<v1::ListNotificationTargetsResponse> NotificationTargets();
+  // Waits until the receiver has answered, at most half a minute.
+  StatusOr<v1::TestNotificationTargetResponse> TestNotificationTarget(const std::string& target);
   // Revokes the node's certificates. Unavailable also when the answer was lost: the call is not
   // repeated, because that would revoke a node that has joined again meanwhile.
   Status RevokeNode(const std::string& node_id);
@@ -140,6 +144,10 @@ class RunClient {
   // Sends a change of a node (Cordon, Drain, Uncordon).
   template <typename Request, typename Call>
   StatusOr<v1::Node> Change(const std::string& method, Request request, const Call& call);
+  // Calls a method of the NotificationService.
+  template <typename Response, typename Call>
+  StatusOr<Response> AskNotifier(const std::string& method, const Call& call,
+                                 std::chrono::milliseconds timeout);
   template <typename Message, typename Open>
   Status Stream(const std::string& method, const Open& open, const Consumer<Message>& consumer);
 
@@ -149,6 +157,7 @@ class RunClient {
   std::unique_ptr<v1::EnrollmentService::Stub> enrollment_;
   std::unique_ptr<v1::NodeService::Stub> nodes_;
   std::unique_ptr<v1::StorageService::Stub> storage_;
+  std::unique_ptr<v1::NotificationService::Stub> notifications_;
 };
 
 // Whether the run has reached a state that it never leaves.

@@ -37,7 +37,7 @@ const char* Name(Where where);
 enum class Lane {
   kQueries,  // memory
   kSubmits,  // run files
-  kTokens,   // the local disk: tokens and node certificates
+  kTokens,   // the local disk: tokens, node certificates, the queue of notifications
   kStreams,  // the runs' records
   kNone,     // gRPC's own threads
 };

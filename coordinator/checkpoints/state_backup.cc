@@ -21,6 +21,7 @@
 #include "coordinator/checkpoints/state_upgrade.h"
 #include "coordinator/checkpoints/storage_root.h"
 #include "coordinator/control/replay.h"
+#include "coordinator/notifications/notification_queue.h"
 #include "coordinator/store/database_file.h"
 #include "coordinator/store/sqlite_store.h"
 #include "daemon/state_lock.h"
@@ -39,8 +40,9 @@ std::string StoreIn(const std::string& directory) {
   return JoinPath(directory, StoreDatabase().name);
 }
 
-std::array<std::string_view, 2> AccessDatabases() {
-  return {TokenDatabase().name, NodeDatabase().name};
+// All databases except the store.
+std::array<std::string_view, 3> OtherDatabases() {
+  return {TokenDatabase().name, NodeDatabase().name, NotificationDatabase().name};
 }
 
 enum class EntryKind { kFile, kFolder, kOther };
@@ -94,7 +96,7 @@ Status CopyLiveFolder(const std::string& from, const std::string& to) {
 
 Status CopyDatabases(const std::string& state_dir, const std::string& copy) {
   RETURN_IF_ERROR(MakeDirectories(JoinPath(copy, "security"), 0700));
-  for (const std::string_view name : AccessDatabases()) {
+  for (const std::string_view name : OtherDatabases()) {
     if (!FileExists(JoinPath(state_dir, name))) continue;
     RETURN_IF_ERROR(CopyDatabase(JoinPath(state_dir, name), JoinPath(copy, name)));
   }
@@ -198,7 +200,7 @@ Status RemoveLeftovers(const std::string& state_dir) {
   for (const char* folder : kReplacedFolders) {
     RETURN_IF_ERROR(RemoveTree(JoinPath(state_dir, folder)));
   }
-  for (const std::string_view database : AccessDatabases()) {
+  for (const std::string_view database : OtherDatabases()) {
     for (const char* ending : kJournalEndings) {
       RETURN_IF_ERROR(RemoveTree(JoinPath(state_dir, std::string(database) + ending)));
     }
@@ -215,6 +217,14 @@ Status CopyFolders(const std::string& backup, const std::string& state_dir) {
     RETURN_IF_ERROR(CopyFolder(source, JoinPath(state_dir, folder), /*with_databases=*/true));
   }
   return OkStatus();
+}
+
+// Without it in the backup, no notifications were configured then.
+Status CopyNotificationQueue(const std::string& backup, const std::string& state_dir) {
+  const std::string_view name = NotificationDatabase().name;
+  RETURN_IF_ERROR(RemoveTree(JoinPath(state_dir, name)));
+  if (!FileExists(JoinPath(backup, name))) return OkStatus();
+  return CopyFile(JoinPath(backup, name), JoinPath(state_dir, name), 0600).status();
 }
 
 // Opens the store in `directory`, raises its generation and regains checkpoints. The new generation
@@ -271,6 +281,7 @@ StatusOr<std::string> RestoreState(const Restore& restore, const Clock& clock) {
   RETURN_IF_ERROR(CopyFile(StoreIn(from), StoreIn(staging), 0600).status());
   ASSIGN_OR_RETURN(const std::string changes, PrepareStore(staging, root, clock.WallNow()));
   RETURN_IF_ERROR(CopyFolders(from, state_dir));
+  RETURN_IF_ERROR(CopyNotificationQueue(from, state_dir));
   // Closing the store has moved its journal into the file.
   RETURN_IF_ERROR(RenameDurably(StoreIn(staging), StoreIn(state_dir)));
   RETURN_IF_ERROR(RemoveTree(staging));

@@ -8,13 +8,14 @@
 #include "coordinator/access/node_registry.h"
 #include "coordinator/access/token_store.h"
 #include "coordinator/checkpoints/state_backup.h"
+#include "coordinator/notifications/notification_queue.h"
 #include "coordinator/store/sqlite_store.h"
 
 namespace gp::coordinator {
 namespace {
 
-std::array<DatabaseFile, 3> Databases() {
-  return {StoreDatabase(), TokenDatabase(), NodeDatabase()};
+std::array<DatabaseFile, 4> Databases() {
+  return {StoreDatabase(), TokenDatabase(), NodeDatabase(), NotificationDatabase()};
 }
 
 // Returns 0 when the file is absent, empty or damaged; opening it reports the damage. Returns any

@@ -190,6 +190,7 @@ struct CoordinatorMetrics::Families {
           .Help("Time from the start of an RPC to its end; streams are not counted")
           .Register(*registry);
   RunFamilies of_runs{*registry};
+  NotificationSeries notifications{*registry};
 };
 
 // The page that Prometheus scrapes. It refreshes the metrics at each scrape, because the time
@@ -347,6 +348,8 @@ void CoordinatorMetrics::CallEnded(const rpc::EndedCall& call) {
   if (!call.streams) families_->call_seconds.Add(method, kCallSeconds).Observe(call.seconds);
 }
 
+NotificationSeries& CoordinatorMetrics::notifications() { return families_->notifications; }
+
 std::shared_ptr<prometheus::Collectable> CoordinatorMetrics::page() const { return page_; }
 
 std::string CoordinatorMetrics::Text() const {
@@ -367,6 +370,7 @@ std::string CoordinatorMetrics::List(const std::string& version) {
     metrics.runs_[example.id]->Observe({.run = example.id, .body = RunStarted{}}, example);
     metrics.families_->heartbeat.Add({{"worker", "example"}});
   }
+  metrics.notifications().AddTarget("example");
   metrics.Recorded(example.id, progress);
   metrics.CallEnded({.service = "gp.v1.RunService", .method = "Submit"});
   return metrics.Text();

@@ -12,6 +12,7 @@
 #include "coordinator/scheduler/policy.h"
 #include "coordinator/state/cluster.h"
 #include "coordinator/store/store.h"
+#include "coordinator/telemetry/notification_series.h"
 #include "coordinator/telemetry/run_log.h"
 #include "rpc/call_observer.h"
 
@@ -40,6 +41,8 @@ class CoordinatorMetrics {
   void Recorded(const RunId& run, const Progress& progress);
   void StoreWritten(double seconds);
   void CallEnded(const rpc::EndedCall& call);
+
+  NotificationSeries& notifications();
 
   // The page that Prometheus scrapes; must not be used after this object is destroyed.
   std::shared_ptr<prometheus::Collectable> page() const;

@@ -109,6 +109,7 @@ void AddAllCommands(CommandSet& commands) {
   AddContextCommands(commands);
   AddTokenCommands(commands);
   AddAuditCommands(commands);
+  AddNotifyCommands(commands);
   AddVersionCommand(commands);
   AddHelpCommand(commands);
   AddCompletionCommand(commands);

@@ -52,6 +52,7 @@ void AddLoginCommand(CommandSet& commands);        // login
 void AddContextCommands(CommandSet& commands);     // context
 void AddTokenCommands(CommandSet& commands);       // token create, list, revoke; whoami
 void AddAuditCommands(CommandSet& commands);       // audit
+void AddNotifyCommands(CommandSet& commands);      // notify list, test
 void AddVersionCommand(CommandSet& commands);      // version
 void AddHelpCommand(CommandSet& commands);         // help
 void AddCompletionCommand(CommandSet& commands);   // completion

@@ -10,6 +10,7 @@
 #include "coordinator/access/audit_log.h"
 #include "coordinator/access/token_store.h"
 #include "coordinator/control/replay.h"
+#include "coordinator/notifications/notification_queue.h"
 #include "coordinator/private_files.h"
 #include "coordinator/store/sample_events.h"
 #include "coordinator/store/sqlite_store.h"
@@ -53,6 +54,8 @@ TEST_F(StateBackup, BringsEveryPartBack) {
     auto log = RunLog::Open(File("state/runs/r"), {});
     ASSERT_TRUE(log->AppendPoints({{.step = 1, .epoch = 1}}).ok());
     ASSERT_TRUE(log->Sync().ok());
+    const auto queue = NotificationQueue::Open(File("state"));
+    ASSERT_TRUE((*queue)->SetTargets({"ops"}, 1).ok());
     const auto audit = AuditLog::Open(File("state/audit"), clock_);
     (*audit)->Record({.principal = "owner", .method = "Submit"}, nullptr);
     ASSERT_TRUE(BackUp().ok());  // while the store, the tokens and the audit log are open
@@ -65,6 +68,7 @@ TEST_F(StateBackup, BringsEveryPartBack) {
   ExpectPrivate(File("state"));
   EXPECT_NE(ReplayStore(*OpenStore())->FindRun(RunId("r")), nullptr);
   EXPECT_EQ((*TokenStore::Open(File("state/security"), clock_))->List().at(0).name, "alice");
+  EXPECT_EQ((*NotificationQueue::Open(File("state")))->Cursor().value(), 1u);
   EXPECT_EQ(ReadProgress(File("state/runs/r"))->steps_taken, 1);
   EXPECT_TRUE(formats::VerifyAuditDirectory(File("state/audit")).ok());
 }

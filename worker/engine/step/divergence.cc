@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "contract/divergence_warning.h"
+
 namespace gp::engine {
 
 Divergence::Divergence(int64_t vocabulary)
@@ -50,9 +52,9 @@ std::optional<std::string> Divergence::Judge(const Judged& judged, int64_t step)
           ? fmt::format("ln({}) = {:.4g}, that of a uniform guess", vocabulary_, uniform_)
           : fmt::format("{:.4g}, its lowest value", best);
   return fmt::format(
-      "diverged: the {} {:.4g} at step {} is far above {}; lower optimizer.lr, or set "
+      "{}the {} {:.4g} at step {} is far above {}; lower optimizer.lr, or set "
       "optimizer.grad_clip",
-      judged.what, judged.loss, step, reference);
+      contract::kDivergedPrefix, judged.what, judged.loss, step, reference);
 }
 
 }  // namespace gp::engine
