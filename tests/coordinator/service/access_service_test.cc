@@ -16,6 +16,7 @@
 #include "coordinator/service/node_service.h"
 #include "coordinator/service/run_service.h"
 #include "coordinator/service/storage/storage_service.h"
+#include "coordinator/service/sweeps/sweep_service.h"
 #include "coordinator/store/memory_store.h"
 #include "coordinator/store/sample_events.h"
 #include "lib/base/eventually.h"
@@ -63,7 +64,7 @@ class AccessServiceTest : public ::testing::Test {
     reconciler_.Start();
     auto server = rpc::RpcServer::Start(
         {.endpoints = {{listen()}}}, {&run_service_, &storage_service_, &access_service_, &agents_,
-                                      &enrollment_, &node_service_});
+                                      &enrollment_, &node_service_, &sweep_service_});
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     channel_ = rpc::ConnectedChannel(server_->address());
@@ -206,6 +207,7 @@ class AccessServiceTest : public ::testing::Test {
       NodeRegistry::Open(JoinPath(directory_.path(), "security"), SystemClock()).value();
   EnrollmentService enrollment_{services_, nullptr, *nodes_, reconciler_};
   NodeService node_service_{services_, reconciler_};
+  SweepService sweep_service_{services_, reconciler_, recorder_, {resolver_, storage_, store_}, {}};
   AgentServiceContext agent_context_{
       gate_, reconciler_, recorder_, hub_, {.group_key = GroupKey(GroupKey::Bytes{1})}};
   AgentService agents_{agent_context_};
