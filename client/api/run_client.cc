@@ -110,7 +110,9 @@ RunClient::RunClient(RunClientOptions options, Interruption& interruption)
           rpc::MakeChannel(options_.address, {.tls = options_.tls}))),
       nodes_(v1::NodeService::NewStub(rpc::MakeChannel(options_.address, {.tls = options_.tls}))),
       storage_(
-          v1::StorageService::NewStub(rpc::MakeChannel(options_.address, {.tls = options_.tls}))) {}
+          v1::StorageService::NewStub(rpc::MakeChannel(options_.address, {.tls = options_.tls}))),
+      sweeps_(
+          v1::SweepService::NewStub(rpc::MakeChannel(options_.address, {.tls = options_.tls}))) {}
 
 RunClient::~RunClient() = default;
 
@@ -307,6 +309,58 @@ StatusOr<v1::DiskUsageResponse> RunClient::DiskUsage(const v1::DiskUsageRequest&
       "DiskUsage", request, [&](grpc::ClientContext& context, v1::DiskUsageResponse& response) {
         return storage_->DiskUsage(&context, request, &response);
       });
+}
+
+template <typename Response, typename Request, typename Call>
+StatusOr<Response> RunClient::AskSweeps(const std::string& method, const Request& request,
+                                        const Call& call) {
+  RETURN_IF_ERROR(CheckTexts(request));
+  Response response;
+  const Status status =
+      Retry(method, [&](grpc::ClientContext& context) { return call(context, response); });
+  if (status.code() == StatusCode::kUnimplemented) {
+    return FailedPrecondition("the coordinator at {} is older than this gpctl and has no sweeps",
+                              options_.address);
+  }
+  RETURN_IF_ERROR(status);
+  MakeSafeToShow(response);
+  return response;
+}
+
+StatusOr<v1::SubmitSweepResponse> RunClient::SubmitSweep(v1::SubmitSweepRequest request) {
+  if (request.request_id().empty()) request.set_request_id(RandomId(20));
+  return AskSweeps<v1::SubmitSweepResponse>("SubmitSweep", request,
+                                            [&](grpc::ClientContext& context, auto& response) {
+                                              return sweeps_->Submit(&context, request, &response);
+                                            });
+}
+
+StatusOr<v1::Sweep> RunClient::GetSweep(const std::string& sweep) {
+  v1::GetSweepRequest request;
+  request.set_sweep(sweep);
+  return AskSweeps<v1::Sweep>("GetSweep", request,
+                              [&](grpc::ClientContext& context, v1::Sweep& response) {
+                                return sweeps_->Get(&context, request, &response);
+                              });
+}
+
+StatusOr<v1::ListSweepsResponse> RunClient::ListSweeps(const std::string& run_namespace) {
+  v1::ListSweepsRequest request;
+  request.set_namespace_(run_namespace);
+  return AskSweeps<v1::ListSweepsResponse>("ListSweeps", request,
+                                           [&](grpc::ClientContext& context, auto& response) {
+                                             return sweeps_->List(&context, request, &response);
+                                           });
+}
+
+StatusOr<v1::Sweep> RunClient::CancelSweep(const std::string& sweep) {
+  v1::CancelSweepRequest request;
+  request.set_request_id(RandomId(20));
+  request.set_sweep(sweep);
+  return AskSweeps<v1::Sweep>("CancelSweep", request,
+                              [&](grpc::ClientContext& context, v1::Sweep& response) {
+                                return sweeps_->Cancel(&context, request, &response);
+                              });
 }
 
 StatusOr<v1::NodesResponse> RunClient::Nodes() {
