@@ -34,6 +34,7 @@
 #include "coordinator/service/notifications/notification_service.h"
 #include "coordinator/service/run_service.h"
 #include "coordinator/service/storage/storage_service.h"
+#include "coordinator/service/sweeps/sweep_service.h"
 #include "coordinator/store/run_texts.h"
 #include "coordinator/store/sqlite_store.h"
 #include "coordinator/telemetry/metrics.h"
@@ -361,17 +362,17 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   const SpecResolver resolver;
   const bool insecure = settings.insecure && !settings.listen.empty();
   const ServiceContext services{*access.gate, lanes, hub};
+  const RunQuotaOptions quota{.runs = settings.runs_per_user,
+                              .waiting = settings.waiting_runs_per_user};
   RunService run_service(
       services, {reconciler, recorder, *store}, verifier, resolver, storage, SystemClock(),
-      {.version = GP_VERSION,
-       .policy = policy,
-       .insecure = insecure,
-       .quota = {.runs = settings.runs_per_user, .waiting = settings.waiting_runs_per_user}});
+      {.version = GP_VERSION, .policy = policy, .insecure = insecure, .quota = quota});
   AccessService access_service(services, *access.tokens, *access.audit, SystemClock());
   EnrollmentService enrollment_service(services, access.enrollment.get(), *access.nodes,
                                        reconciler);
   NodeService node_service(services, reconciler);
   NotificationService notification_service(services, notifier.get());
+  SweepService sweep_service(services, reconciler, recorder, {resolver, storage, *store}, quota);
   ServiceRetention retention(reconciler, *access.audit, files, SystemClock(),
                              {.policy = {.age = settings.ended_runs_age,
                                          .count = settings.ended_runs_count,
@@ -391,7 +392,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
                  return rpc::AnswerHeader{SystemClock().WallNow(), insecure};
                }},
           {&run_service, &access_service, &enrollment_service, &node_service, &storage_service,
-           &notification_service, &agent_service}));
+           &notification_service, &sweep_service, &agent_service}));
   // Before the coordinator starts its own threads, so that an error here leaves none running.
   RETURN_IF_ERROR(daemon::WriteAddressFile(
       runtime.address_file, {.address = server->address(),

@@ -114,7 +114,9 @@ RunClient::RunClient(RunClientOptions options, Interruption& interruption)
       storage_(
           v1::StorageService::NewStub(rpc::MakeChannel(options_.address, {.tls = options_.tls}))),
       notifications_(v1::NotificationService::NewStub(
-          rpc::MakeChannel(options_.address, {.tls = options_.tls}))) {}
+          rpc::MakeChannel(options_.address, {.tls = options_.tls}))),
+      sweeps_(
+          v1::SweepService::NewStub(rpc::MakeChannel(options_.address, {.tls = options_.tls}))) {}
 
 RunClient::~RunClient() = default;
 
@@ -325,6 +327,19 @@ StatusOr<Response> RunClient::AskNotifier(const std::string& method, const Call&
   return response;
 }
 
+template <typename Response, typename Request, typename Call>
+StatusOr<Response> RunClient::AskSweeps(const std::string& method, const Request& request,
+                                        const Call& call) {
+  RETURN_IF_ERROR(CheckTexts(request));
+  Response response;
+  const Status status =
+      Retry(method, [&](grpc::ClientContext& context) { return call(context, response); });
+  if (status.code() == StatusCode::kUnimplemented) return IsOlder("sweeps");
+  RETURN_IF_ERROR(status);
+  MakeSafeToShow(response);
+  return response;
+}
+
 StatusOr<v1::ListNotificationTargetsResponse> RunClient::NotificationTargets() {
   return AskNotifier<v1::ListNotificationTargetsResponse>(
       "ListNotificationTargets",
@@ -346,6 +361,42 @@ StatusOr<v1::TestNotificationTargetResponse> RunClient::TestNotificationTarget(
         return notifications_->TestNotificationTarget(&context, request, &response);
       },
       kLongestTest);
+}
+
+StatusOr<v1::SubmitSweepResponse> RunClient::SubmitSweep(v1::SubmitSweepRequest request) {
+  if (request.request_id().empty()) request.set_request_id(RandomId(20));
+  return AskSweeps<v1::SubmitSweepResponse>("SubmitSweep", request,
+                                            [&](grpc::ClientContext& context, auto& response) {
+                                              return sweeps_->Submit(&context, request, &response);
+                                            });
+}
+
+StatusOr<v1::Sweep> RunClient::GetSweep(const std::string& sweep) {
+  v1::GetSweepRequest request;
+  request.set_sweep(sweep);
+  return AskSweeps<v1::Sweep>("GetSweep", request,
+                              [&](grpc::ClientContext& context, v1::Sweep& response) {
+                                return sweeps_->Get(&context, request, &response);
+                              });
+}
+
+StatusOr<v1::ListSweepsResponse> RunClient::ListSweeps(const std::string& run_namespace) {
+  v1::ListSweepsRequest request;
+  request.set_namespace_(run_namespace);
+  return AskSweeps<v1::ListSweepsResponse>("ListSweeps", request,
+                                           [&](grpc::ClientContext& context, auto& response) {
+                                             return sweeps_->List(&context, request, &response);
+                                           });
+}
+
+StatusOr<v1::Sweep> RunClient::CancelSweep(const std::string& sweep) {
+  v1::CancelSweepRequest request;
+  request.set_request_id(RandomId(20));
+  request.set_sweep(sweep);
+  return AskSweeps<v1::Sweep>("CancelSweep", request,
+                              [&](grpc::ClientContext& context, v1::Sweep& response) {
+                                return sweeps_->Cancel(&context, request, &response);
+                              });
 }
 
 StatusOr<v1::NodesResponse> RunClient::Nodes() {

@@ -1,8 +1,8 @@
-// RunClient: the coordinator's RunService, StorageService, NodeService and node revocation as a C++
-// object. Each call is retried while the coordinator is unreachable, until the call's deadline, so
-// that a restart in between goes unnoticed: calls that change something carry request ids or are
-// idempotent. Streams are reopened: logs, events and metrics resume after the last message seen;
-// Watch begins with the current state. Owned by the caller; thread-safe.
+// RunClient: the coordinator's RunService, SweepService, StorageService, NodeService and node
+// revocation as a C++ object. Each call is retried while the coordinator is unreachable, until the
+// call's deadline, so that a restart in between goes unnoticed: calls that change something carry
+// request ids or are idempotent. Streams are reopened: logs, events and metrics resume after the
+// last message seen; Watch begins with the current state. Owned by the caller; thread-safe.
 #pragma once
 
 #include <chrono>
@@ -20,6 +20,7 @@
 #include "gp/v1/notification_service.grpc.pb.h"
 #include "gp/v1/run_service.grpc.pb.h"
 #include "gp/v1/storage_service.grpc.pb.h"
+#include "gp/v1/sweep_service.grpc.pb.h"
 #include "rpc/answer_header.h"
 #include "rpc/tls.h"
 
@@ -81,6 +82,13 @@ class RunClient {
   StatusOr<v1::PruneCheckpointsResponse> PruneCheckpoints(v1::PruneCheckpointsRequest request);
   StatusOr<v1::Checkpoint> PinCheckpoint(const std::string& run, int64_t step, bool pinned);
   StatusOr<v1::DiskUsageResponse> DiskUsage(const v1::DiskUsageRequest& request);
+  // These four: FailedPrecondition when the coordinator has no sweeps yet.
+  // Fills an empty request id.
+  StatusOr<v1::SubmitSweepResponse> SubmitSweep(v1::SubmitSweepRequest request);
+  // `sweep`: "NAME" or "NAMESPACE/NAME".
+  StatusOr<v1::Sweep> GetSweep(const std::string& sweep);
+  StatusOr<v1::ListSweepsResponse> ListSweeps(const std::string& run_namespace);
+  StatusOr<v1::Sweep> CancelSweep(const std::string& sweep);
   StatusOr<v1::NodesResponse> Nodes();
   StatusOr<v1::VersionResponse> Version();
   // Take a node, named by name or id, out of use and bring it back; they return the node as it is
@@ -141,6 +149,9 @@ class RunClient {
   template <typename Response, typename Request, typename Call>
   StatusOr<Response> AskStorage(const std::string& method, const Request& request,
                                 const Call& call);
+  // Calls a method of the SweepService.
+  template <typename Response, typename Request, typename Call>
+  StatusOr<Response> AskSweeps(const std::string& method, const Request& request, const Call& call);
   // Sends a change of a node (Cordon, Drain, Uncordon).
   template <typename Request, typename Call>
   StatusOr<v1::Node> Change(const std::string& method, Request request, const Call& call);
@@ -158,6 +169,7 @@ class RunClient {
   std::unique_ptr<v1::NodeService::Stub> nodes_;
   std::unique_ptr<v1::StorageService::Stub> storage_;
   std::unique_ptr<v1::NotificationService::Stub> notifications_;
+  std::unique_ptr<v1::SweepService::Stub> sweeps_;
 };
 
 // Whether the run has reached a state that it never leaves.

@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "coordinator/scheduler/retention.h"
-#include "coordinator/state/run_name.h"
+#include "coordinator/state/queries/run_name.h"
 
 namespace gp::coordinator {
 namespace {
@@ -85,6 +85,9 @@ void Batch::ApplyPlanned(const Action& action, const MakeNonce& make_nonce) {
   if (set_aside_.contains(action.run)) return;
   Event event{.run = action.run, .at = now_.wall, .actor = action.actor, .body = action.event};
   if (auto* ready = std::get_if<RunGroupReady>(&event.body)) ready->nonce = make_nonce();
+  if (const auto* trial = std::get_if<RunSubmitted>(&event.body)) {
+    event.request_id = trial->submission.request_id;
+  }
   const Status status = ApplyEvent(event);
   if (!status.ok()) SetAside({{action.run, "the plan is impossible: " + Message(status)}});
 }

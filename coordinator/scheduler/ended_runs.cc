@@ -52,6 +52,15 @@ bool HasPinned(const Run& run) {
          std::ranges::any_of(run.superseded, is_pinned);
 }
 
+// The sweeps that have not ended still compare them.
+std::set<RunId> TrialsOfLiveSweeps(const Cluster& cluster) {
+  std::set<RunId> trials;
+  for (const auto& [sequence, id] : cluster.live_sweeps) {
+    for (const SweepTrial& trial : cluster.FindSweep(id)->spec->trials) trials.insert(trial.run);
+  }
+  return trials;
+}
+
 uint64_t PrunableBytes(const Cluster& cluster, const Run& run) {
   std::set<std::pair<int64_t, Epoch>> prunable;
   for (const CheckpointKey& one : PrunableCheckpoints(cluster, run, 1)) {
@@ -74,6 +83,7 @@ std::vector<RunId> EndedRunsToDelete(const Cluster& cluster, const EndedRunsPoli
   const std::vector<RunPointer> runs = EndedRuns(cluster);
   const auto ages = AgesOf(runs, time);
   const auto age_max = std::chrono::duration_cast<std::chrono::microseconds>(policy.age);
+  const std::set<RunId> trials = TrialsOfLiveSweeps(cluster);
   std::vector<RunId> chosen;
   for (size_t i = 0; i < runs.size(); ++i) {
     const Run& run = *runs[i];
@@ -81,6 +91,7 @@ std::vector<RunId> EndedRunsToDelete(const Cluster& cluster, const EndedRunsPoli
     const bool is_old = age_max.count() > 0 && ages[i] > age_max;
     const bool is_beyond = policy.count > 0 && newer >= static_cast<size_t>(policy.count);
     if (!(is_old || is_beyond) || HasPinned(run) || IsNeeded(cluster, run)) continue;
+    if (trials.contains(run.id)) continue;
     chosen.push_back(run.id);
   }
   return chosen;

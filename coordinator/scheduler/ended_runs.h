@@ -21,7 +21,8 @@ struct EndedRunsPolicy {
 
 // The runs to delete because of their age or number, the one that ended first first (in the order
 // of events, whatever the clock said). Never one from which another run began or is about to begin,
-// nor one with a pinned checkpoint; these count towards `count`.
+// nor one with a pinned checkpoint, nor a trial of a sweep that has not ended; these count towards
+// `count`.
 // An age never counts time that may not have passed:
 //   - `time` leaves out what the wall clock skipped while the coordinator ran;
 //   - an end cannot be true if it is in the future, before gp existed, or before that of a run that

@@ -5,6 +5,7 @@
 #include "coordinator/scheduler/queue.h"
 #include "coordinator/scheduler/retention.h"
 #include "coordinator/scheduler/suspicion.h"
+#include "coordinator/scheduler/sweep_plan.h"
 
 namespace gp::coordinator {
 
@@ -17,6 +18,11 @@ Plan MakePlan(const Cluster& cluster, const Policy& policy, const Now& now) {
     PlanProgress(cluster, *run, policy, now, plan);
     PlanSuspicion(cluster, *run, plan);
     PlanRetention(cluster, *run, plan);
+  }
+  // Sweeps cancel and continue runs, so no other decision about a run is made in the same round.
+  if (plan.empty()) {
+    PlanSweeps(cluster, plan);
+    if (!plan.empty()) return plan;
   }
   // In the next round, when it is known whether a node is cordoned.
   if (!MayMakeNodeFaulty(plan)) PlanQueue(cluster, policy, now, plan);

@@ -49,7 +49,8 @@ class ProgressPlanner {
   void AdvanceCancelling() {
     if (run_.holds_slots && PlanSeals(cluster_, run_, plan_)) return;
     if (run_.holds_slots && !AllGone()) return;
-    End(RunState::kCancelled, "cancelled by the user");
+    const std::string& reason = run_.cancel_reason;
+    End(RunState::kCancelled, reason.empty() ? "cancelled by the user" : reason);
   }
 
   void AdvanceFinishing() {

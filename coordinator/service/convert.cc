@@ -183,6 +183,7 @@ struct Describer {
   std::string operator()(const RunStarted&) const { return "every rank is ready"; }
   std::string operator()(const RankFailed& event) const { return event.message; }
   std::string operator()(const CancelRequested& event) const {
+    if (!event.reason.empty()) return event.reason;
     return event.now ? "cancel requested, without saving" : "cancel requested";
   }
   std::string operator()(const CheckpointSealed& event) const {

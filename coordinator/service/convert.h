@@ -10,7 +10,7 @@
 #include "coordinator/service/group_key.h"
 #include "coordinator/state/assignment.h"
 #include "coordinator/state/cluster.h"
-#include "coordinator/state/run_query.h"
+#include "coordinator/state/queries/run_query.h"
 #include "coordinator/store/store.h"
 #include "coordinator/telemetry/run_log.h"
 #include "gp/v1/agent_service.pb.h"

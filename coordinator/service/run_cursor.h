@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "coordinator/state/run_query.h"
+#include "coordinator/state/queries/run_query.h"
 
 namespace gp::coordinator {
 

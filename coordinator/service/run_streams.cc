@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "coordinator/service/convert.h"
-#include "coordinator/state/lineage.h"
+#include "coordinator/state/queries/lineage.h"
 #include "coordinator/telemetry/curve_reader.h"
 #include "coordinator/telemetry/shown_points.h"
 #include "rpc/status.h"

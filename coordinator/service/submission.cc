@@ -4,7 +4,7 @@
 #include "coordinator/access/role.h"
 #include "coordinator/checkpoints/parent_checkpoint.h"
 #include "coordinator/state/initial_model.h"
-#include "coordinator/state/run_name.h"
+#include "coordinator/state/queries/run_name.h"
 #include "formats/sha256.h"
 
 namespace gp::coordinator {

@@ -5,6 +5,7 @@
 #include "coordinator/state/annotation.h"
 #include "coordinator/state/initial_model.h"
 #include "coordinator/state/start_description.h"
+#include "coordinator/state/sweep_admission.h"
 
 namespace gp::coordinator {
 namespace {
@@ -201,6 +202,10 @@ Status CheckNotAwaited(const Cluster& cluster, const std::string& directory,
     if (!model.starts_with(directory + "/")) break;
     if (std::ranges::find(kept, model) != kept.end()) continue;
     const std::set<RunId> ids = Awaiting(cluster, model);
+    if (ids.empty()) {
+      return FailedPrecondition(
+          "trials of a sweep may still begin from the model {}; cancel it first", model);
+    }
     const bool live = std::ranges::any_of(
         ids, [&](const RunId& id) { return !IsTerminal(cluster.FindRun(id)->state); });
     return FailedPrecondition("{} may still begin from the model {}; {} {} first",
@@ -322,6 +327,12 @@ StatusOr<Admission> Admit(const Cluster& cluster, const Event& event) {
   }
   if (const auto* uncordoned = std::get_if<NodeUncordoned>(&event.body)) {
     return AdmitUncordon(cluster, *uncordoned);
+  }
+  if (const auto* submitted = std::get_if<SweepSubmitted>(&event.body)) {
+    return AdmitSweep(cluster, event, *submitted->spec);
+  }
+  if (const auto* cancelled = std::get_if<SweepCancelled>(&event.body)) {
+    return AdmitSweepCancel(cluster, *cancelled);
   }
   return Admission{.append = true, .run = event.run};
 }

@@ -18,8 +18,9 @@ struct Admission {
 inline constexpr int kWarningsMax = 1000;
 
 // Checks RunSubmitted, CancelRequested, PauseRequested, RunResumed, LegRequested,
-// CheckpointRestored, RunDeleted, CheckpointPinned, RunAnnotated, RunWarned, NodeCordoned and
-// NodeUncordoned; every other event is admitted. Apply may still refuse an admitted event.
+// CheckpointRestored, RunDeleted, CheckpointPinned, RunAnnotated, RunWarned, NodeCordoned,
+// NodeUncordoned, SweepSubmitted and SweepCancelled (sweep_admission.h); every other event is
+// admitted. Apply may still refuse an admitted event.
 //   NotFound: there is no such run or node (not for RunWarned); the run was deleted already.
 //   AlreadyExists: the request id was used with another body; an ended run cannot go on because a
 //   live run has its name.

@@ -1,5 +1,5 @@
-// Apply: one function per kind of event. Those of checkpoints, legs and nodes are in files of their
-// own.
+// Apply: one function per kind of event. Those of checkpoints, legs, nodes and sweeps are in files
+// of their own.
 #include <algorithm>
 
 #include "coordinator/state/annotation.h"
@@ -8,6 +8,7 @@
 #include "coordinator/state/leg_events.h"
 #include "coordinator/state/node_events.h"
 #include "coordinator/state/run_reference.h"
+#include "coordinator/state/sweep_events.h"
 
 namespace gp::coordinator {
 namespace {
@@ -170,6 +171,7 @@ Status ApplyBody(const CancelRequested& cancel, RunChange& change) {
   const bool hurried = run.state == RunState::kCancelling && cancel.now && !run.cancel_now;
   if (!hurried) RETURN_IF_ERROR(change.Move(RunState::kCancelling, "cancel requested", run));
   run.cancel_now = cancel.now;
+  if (!hurried) run.cancel_reason = cancel.reason;
   if (run.holds_slots) {
     run.reason = cancel.now ? "cancel requested; the ranks leave at once"
                             : "cancel requested; the ranks save their last step and leave";

@@ -111,6 +111,11 @@ std::shared_ptr<const Node> Cluster::FindNode(const NodeId& id) const {
   return it == nodes.end() ? nullptr : it->second;
 }
 
+std::shared_ptr<const Sweep> Cluster::FindSweep(const SweepId& id) const {
+  const auto* found = sweeps.Find(id);
+  return found == nullptr ? nullptr : *found;
+}
+
 std::string Cluster::NodeName(const NodeId& id) const {
   const auto node = FindNode(id);
   return node == nullptr || node->name.empty() ? id.value() : node->name;

@@ -20,6 +20,7 @@
 #include "coordinator/state/run_counts.h"
 #include "coordinator/state/run_tally.h"
 #include "coordinator/state/sharded_map.h"
+#include "coordinator/state/sweep.h"
 
 namespace gp::coordinator {
 
@@ -47,6 +48,9 @@ struct Cluster {
   // How many runs may still begin from the model in this directory (AwaitedModel).
   std::map<std::string, int> awaited_models;
   std::map<NodeId, std::shared_ptr<const Node>> nodes;
+  ShardedMap<SweepId, std::shared_ptr<const Sweep>> sweeps;  // all of them
+  std::map<uint64_t, SweepId> live_sweeps;  // those that have not ended, by submitted_sequence
+  ShardedMap<std::string, SweepId> sweep_requests;  // by the request id of the submit
   // Runs that cannot continue because of a bug in the coordinator or a damaged store, and the
   // problem. The next batch ends them as failed.
   std::map<RunId, std::string> faulty;
@@ -73,6 +77,8 @@ struct Cluster {
   const std::set<RunId>* LiveRunsNamed(const std::string& run_namespace,
                                        const std::string& name) const;
   std::shared_ptr<const Node> FindNode(const NodeId& id) const;
+  // Null if there is none.
+  std::shared_ptr<const Sweep> FindSweep(const SweepId& id) const;
   std::string NodeName(const NodeId& id) const;
 };
 

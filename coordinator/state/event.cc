@@ -35,15 +35,17 @@ constexpr std::array<std::string_view, std::variant_size_v<EventBody>> kKinds = 
     "annotated",
     "node_cordoned",
     "node_uncordoned",
+    "sweep_submitted",
+    "sweep_cancelled",
+    "sweep_ended",
     "node_connected",
     "node_disconnected",
     "node_reported",
     "checkpoint_read",
     "waiting",
     "tick"};
-constexpr size_t kDurableCount = 28;
-static_assert(
-    std::is_same_v<std::variant_alternative_t<kDurableCount - 1, EventBody>, NodeUncordoned>);
+constexpr size_t kDurableCount = 31;
+static_assert(std::is_same_v<std::variant_alternative_t<kDurableCount - 1, EventBody>, SweepEnded>);
 
 }  // namespace
 

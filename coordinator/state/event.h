@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "coordinator/state/node.h"
 #include "coordinator/state/rank.h"
 #include "coordinator/state/run.h"
+#include "coordinator/state/sweep.h"
 #include "coordinator/state/time.h"
 
 namespace gp::coordinator {
@@ -86,6 +88,7 @@ struct RankFailed {
 // second request may add `now`, but cannot take it back.
 struct CancelRequested {
   bool now = false;
+  std::string reason;  // why a sweep stops its trial; empty: a user asked
 };
 
 struct CheckpointSealed {
@@ -219,6 +222,22 @@ struct NodeUncordoned {
   NodeId node;
 };
 
+// A user starts a sweep. Its trials are submitted later, one by one.
+struct SweepSubmitted {
+  std::shared_ptr<const SweepSpec> spec;
+};
+
+// A user ends a sweep: no trial begins any more, and those that have not ended are cancelled.
+struct SweepCancelled {
+  SweepId sweep;
+};
+
+struct SweepEnded {
+  SweepId sweep;
+  SweepState state = SweepState::kFailed;
+  std::string reason;
+};
+
 // ---- Volatile ----
 
 // An agent opened a new stream (`session`), with the ranks that run there now.
@@ -278,11 +297,11 @@ using EventBody =
                  RunWarned, CheckpointVerified, CheckpointDamaged, CheckpointRestored, RunRequeued,
                  RunDraining, PauseRequested, RunPaused, RunResumed, LegRequested, LegBegun,
                  RunDeleted, CheckpointPinned, CheckpointsPruned, RunAnnotated, NodeCordoned,
-                 NodeUncordoned, NodeConnected, NodeDisconnected, NodeReported, CheckpointRead,
-                 RunWaiting, Tick>;
+                 NodeUncordoned, SweepSubmitted, SweepCancelled, SweepEnded, NodeConnected,
+                 NodeDisconnected, NodeReported, CheckpointRead, RunWaiting, Tick>;
 
 struct Event {
-  RunId run;  // empty for events of nodes and ticks
+  RunId run;  // empty for events of nodes and sweeps, and for ticks
   Timestamp at{};
   // Principal::Text of a caller ("user alice", "owner", "anyone"), "node <name>", "scheduler",
   // "coordinator", or "restore" for what RestoreState and a start with --adopt append.

@@ -53,6 +53,7 @@ void BeginNextLeg(const RunChange& change, Run& run) {
   run.ended_sequence = 0;
   ForgetFailures(run);
   run.gave_up = run.set_aside = run.cancel_now = run.pausing = false;
+  run.cancel_reason.clear();
   run.suspicion.reset();
   run.lacking_nodes.clear();
   run.resume_step = -1;

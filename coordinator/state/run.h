@@ -245,7 +245,8 @@ struct Run {
   // told.
   std::string drained_because;
 
-  bool cancel_now = false;  // the run is being cancelled, without saving
+  bool cancel_now = false;    // the run is being cancelled, without saving
+  std::string cancel_reason;  // as CancelRequested::reason
   // A user asked to pause the run, and its ranks have not left yet.
   bool pausing = false;
 

@@ -23,6 +23,31 @@ void Write(const Submission& from, pb::RunSubmitted& to) {
   to.set_device(std::string(Name(from.device)));
 }
 
+void Write(const EarlyStop& from, pb::EarlyStop& to) {
+  to.set_kind(static_cast<int>(from.kind));
+  to.set_min_steps(from.min_steps);
+  to.set_eta(from.eta);
+  to.mutable_rungs()->Assign(from.rungs.begin(), from.rungs.end());
+}
+
+void Write(const SweepSpec& from, pb::SweepSubmitted& to) {
+  to.set_name(from.name);
+  to.set_run_namespace(from.run_namespace);
+  to.set_source(from.source);
+  to.set_run_source(from.run_source);
+  to.set_body_digest(from.body_digest);
+  to.set_max_parallel(from.max_parallel);
+  Write(from.early_stop, *to.mutable_early_stop());
+  for (const SweepTrial& trial : from.trials) {
+    pb::SweepTrial& added = *to.add_trials();
+    added.set_run_id(trial.run.value());
+    added.set_request_id(trial.submission.request_id);
+    added.mutable_keys()->insert(trial.keys.begin(), trial.keys.end());
+    Write(trial.submission, *added.mutable_submission());
+    added.mutable_rung_tokens()->Assign(trial.rung_tokens.begin(), trial.rung_tokens.end());
+  }
+}
+
 class Encoder {
  public:
   explicit Encoder(pb::Record& record) : record_(record) {}
@@ -76,6 +101,7 @@ class Encoder {
   }
   void operator()(const CancelRequested& event) {
     record_.mutable_cancel_requested()->set_now(event.now);
+    record_.mutable_cancel_requested()->set_reason(event.reason);
   }
   void operator()(const CheckpointSealed& event) {
     pb::CheckpointSealed& to = *record_.mutable_checkpoint_sealed();
@@ -174,6 +200,18 @@ class Encoder {
   void operator()(const NodeUncordoned& event) {
     record_.mutable_node_uncordoned()->set_node_id(event.node.value());
   }
+  void operator()(const SweepSubmitted& event) {
+    Write(*event.spec, *record_.mutable_sweep_submitted());
+  }
+  void operator()(const SweepCancelled& event) {
+    record_.mutable_sweep_cancelled()->set_sweep(event.sweep.value());
+  }
+  void operator()(const SweepEnded& event) {
+    pb::SweepEnded& to = *record_.mutable_sweep_ended();
+    to.set_sweep(event.sweep.value());
+    to.set_state(static_cast<int>(event.state));
+    to.set_reason(event.reason);
+  }
   template <typename Volatile>
   void operator()(const Volatile&) {
     GP_CHECK(false, "a volatile event must not be stored");
@@ -260,6 +298,29 @@ NodeCordoned Decode(const pb::NodeCordoned& from) {
   return {NodeId(from.node_id()), from.name(), from.drain(), from.reason()};
 }
 
+SweepSubmitted Decode(const pb::SweepSubmitted& from) {
+  SweepSpec to{.name = from.name(),
+               .run_namespace = from.run_namespace(),
+               .source = from.source(),
+               .run_source = from.run_source(),
+               .body_digest = from.body_digest(),
+               .max_parallel = from.max_parallel(),
+               .early_stop = {static_cast<EarlyStopKind>(from.early_stop().kind()),
+                              from.early_stop().min_steps(),
+                              from.early_stop().eta(),
+                              {from.early_stop().rungs().begin(), from.early_stop().rungs().end()}},
+               .trials = {}};
+  for (const pb::SweepTrial& trial : from.trials()) {
+    SweepTrial added{RunId(trial.run_id()),
+                     {trial.keys().begin(), trial.keys().end()},
+                     Decode(trial.submission()),
+                     {trial.rung_tokens().begin(), trial.rung_tokens().end()}};
+    added.submission.request_id = trial.request_id();
+    to.trials.push_back(std::move(added));
+  }
+  return {std::make_shared<const SweepSpec>(std::move(to))};
+}
+
 StatusOr<EventBody> DecodeBody(const pb::Record& record) {
   switch (record.event_case()) {
     case pb::Record::kRunSubmitted:
@@ -275,7 +336,7 @@ StatusOr<EventBody> DecodeBody(const pb::Record& record) {
     case pb::Record::kRankFailed:
       return Decode(record.rank_failed());
     case pb::Record::kCancelRequested:
-      return CancelRequested{record.cancel_requested().now()};
+      return CancelRequested{record.cancel_requested().now(), record.cancel_requested().reason()};
     case pb::Record::kCheckpointSealed:
       return Decode(record.checkpoint_sealed());
     case pb::Record::kCheckpointRetired:
@@ -326,6 +387,14 @@ StatusOr<EventBody> DecodeBody(const pb::Record& record) {
       return Decode(record.checkpoints_pruned());
     case pb::Record::kRunAnnotated:
       return Decode(record.run_annotated());
+    case pb::Record::kSweepSubmitted:
+      return Decode(record.sweep_submitted());
+    case pb::Record::kSweepCancelled:
+      return SweepCancelled{SweepId(record.sweep_cancelled().sweep())};
+    case pb::Record::kSweepEnded:
+      return SweepEnded{SweepId(record.sweep_ended().sweep()),
+                        static_cast<SweepState>(record.sweep_ended().state()),
+                        record.sweep_ended().reason()};
     case pb::Record::EVENT_NOT_SET:
       break;
   }

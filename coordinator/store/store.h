@@ -13,7 +13,7 @@
 
 #include "base/status.h"
 #include "coordinator/state/event.h"
-#include "coordinator/state/run_query.h"
+#include "coordinator/state/queries/run_query.h"
 
 namespace gp::coordinator {
 

@@ -23,6 +23,20 @@ std::string* PathIn(Event& event) {
   return retired == nullptr ? nullptr : &retired->directory;
 }
 
+// The submissions of a sweep's trials have paths, too.
+template <typename Convert>
+Event WithTrials(Event event, const Convert& convert) {
+  auto* submitted = std::get_if<SweepSubmitted>(&event.body);
+  if (submitted == nullptr) return event;
+  SweepSpec spec = *submitted->spec;
+  for (SweepTrial& trial : spec.trials) {
+    Event one = convert({.run = trial.run, .body = RunSubmitted{std::move(trial.submission)}});
+    trial.submission = std::get<RunSubmitted>(std::move(one.body)).submission;
+  }
+  submitted->spec = std::make_shared<const SweepSpec>(std::move(spec));
+  return event;
+}
+
 bool IsBelow(const std::string& path, const std::string& root) {
   return !root.empty() && path.starts_with(root + "/");
 }
@@ -42,7 +56,8 @@ Event WithRelativePath(Event event, const std::string& root) {
   std::string* path = PathIn(event);
   if (path != nullptr && IsBelow(*path, root)) path->erase(0, root.size() + 1);
   CutFromInitialModel(event, root);
-  return event;
+  return WithTrials(std::move(event),
+                    [&](Event trial) { return WithRelativePath(std::move(trial), root); });
 }
 
 Event WithAbsolutePath(Event event, const std::string& root) {
@@ -50,11 +65,11 @@ Event WithAbsolutePath(Event event, const std::string& root) {
   if (path != nullptr && !root.empty() && !path->empty() && !path->starts_with('/')) {
     *path = JoinPath(root, *path);
   }
-  Submission* submission = SubmissionIn(event);
-  if (submission == nullptr || root.empty()) return event;
-  const std::string model = InitialModelOf(*submission);
+  Submission* submission = root.empty() ? nullptr : SubmissionIn(event);
+  const std::string model = submission == nullptr ? "" : InitialModelOf(*submission);
   if (model.starts_with("runs/")) SetInitialModel(*submission, JoinPath(root, model));
-  return event;
+  return WithTrials(std::move(event),
+                    [&](Event trial) { return WithAbsolutePath(std::move(trial), root); });
 }
 
 std::string CutRoot(Event& event) {

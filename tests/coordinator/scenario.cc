@@ -9,6 +9,7 @@
 #include "base/duration.h"
 #include "coordinator/control/batch.h"
 #include "coordinator/model_agent.h"
+#include "coordinator/scheduler/trial_result.h"
 #include "coordinator/state/cordon.h"
 #include "coordinator/state/invariants.h"
 #include "fakes/fake_clock.h"
@@ -144,6 +145,12 @@ class World {
       }
       const auto run = cluster_.FindRun(RunId(command.object));
       told_ += fmt::format("{} is {}: {}\n", run->id, Name(run->state), run->reason);
+    } else if (command.verb == "sweep") {
+      SubmitSweep(command);
+    } else if (command.verb == "cancel_sweep") {
+      Turn({{.actor = "user", .body = SweepCancelled{SweepId("default/" + command.object)}}});
+    } else if (command.verb == "trials") {
+      TellTrials(*cluster_.FindSweep(SweepId("default/" + command.object)));
     } else if (command.verb == "stops") {
       TellStops(RunId(command.object));
     } else if (command.verb == "ids") {
@@ -151,6 +158,52 @@ class World {
     } else {
       MoveRanks(command);
     }
+  }
+
+  // Trial N is the run NAME-N.
+  void SubmitSweep(const Command& command) {
+    SweepSpec spec{.name = command.object,
+                   .run_namespace = "default",
+                   .body_digest = command.Text("body", "body"),
+                   .max_parallel = command.Number("parallel", 1)};
+    EarlyStop& early_stop = spec.early_stop;
+    early_stop.eta = command.Number("halve", 0);
+    early_stop.min_steps = command.Number("median", 0);
+    if (early_stop.min_steps > 0) early_stop.kind = EarlyStopKind::kMedian;
+    if (early_stop.eta > 0)
+      early_stop = {EarlyStopKind::kHalving, 10, early_stop.eta, {10, 20, 40}};
+    for (int number = 1; number <= command.Number("trials", 1); ++number) {
+      const std::string name = fmt::format("{}-{}", command.object, number);
+      SweepTrial trial{.run = RunId(name), .keys = {{"lr", fmt::to_string(number)}}};
+      trial.submission = SubmissionOf(Command("submit " + name));
+      trial.submission.retries_max = command.Number("retries", 0);
+      trial.submission.target_steps = early_stop.rungs.empty() ? 40 : early_stop.rungs.front();
+      trial.submission.resolved = "name: x\nbudget:\n  steps: 10\n  tokens: 0\n";
+      trial.rung_tokens = {100, 200, 400};
+      spec.trials.push_back(std::move(trial));
+    }
+    Turn({{.actor = "user",
+           .request_id = command.Text("request", "sweep-" + command.object),
+           .body = SweepSubmitted{std::make_shared<const SweepSpec>(std::move(spec))}}});
+  }
+
+  void TellTrials(const Sweep& sweep) {
+    static const std::map<TrialState, std::string> kStates = {
+        {TrialState::kWaiting, "waiting"}, {TrialState::kLive, "live"},
+        {TrialState::kDone, "done"},       {TrialState::kStopped, "stopped"},
+        {TrialState::kFailed, "failed"},   {TrialState::kCancelled, "cancelled"},
+        {TrialState::kDeleted, "deleted"}};
+    for (const SweepTrial& trial : sweep.spec->trials) {
+      const TrialResult result = ResultOf(cluster_, trial);
+      told_ += fmt::format("{} {}", trial.run, kStates.at(result.state));
+      if (result.run != nullptr) {
+        told_ += fmt::format(" budget={} leg={}", result.run->submission->target_steps,
+                             result.run->leg.number);
+      }
+      if (result.best) told_ += fmt::format(" loss={} at {}", result.best->loss, result.best->step);
+      told_ += result.diverged ? " diverged\n" : "\n";
+    }
+    told_ += fmt::format("sweep: {}\n", sweep.reason);
   }
 
   // Prints the ranks that are told to stop, and how.
@@ -222,6 +275,15 @@ class World {
   void Connect(ModelAgent& agent) { Turn({{.body = agent.Hello(++sessions_)}}); }
 
   void Submit(const Command& command) {
+    Submission submission = SubmissionOf(command);
+    BeginFrom(command.Text("from", ""), command.options.contains("keeps"), submission);
+    Turn({{.run = RunId(command.object),
+           .actor = "user",
+           .request_id = submission.request_id,
+           .body = RunSubmitted{submission}}});
+  }
+
+  static Submission SubmissionOf(const Command& command) {
     Submission submission;
     submission.name = command.object;
     submission.request_id = "request-" + command.object;
@@ -235,11 +297,7 @@ class World {
     submission.keep_every = command.Number("keep_every", 0);
     submission.data_seen = command.options.contains("seen");
     submission.run_directory = "/storage/" + command.object;
-    BeginFrom(command.Text("from", ""), command.options.contains("keeps"), submission);
-    Turn({{.run = RunId(command.object),
-           .actor = "user",
-           .request_id = submission.request_id,
-           .body = RunSubmitted{submission}}});
+    return submission;
   }
 
   // `checkpoint`: PARENT@STEP, of any leg and state; empty: from scratch.
@@ -389,6 +447,15 @@ class World {
   }
 
   void Tell(const Event& event) {
+    if (const auto* ended = std::get_if<SweepEnded>(&event.body)) {
+      static const std::map<SweepState, std::string> kStates = {
+          {SweepState::kSucceeded, "succeeded"},
+          {SweepState::kFailed, "failed"},
+          {SweepState::kCancelled, "cancelled"}};
+      told_ +=
+          fmt::format("{} ended {}: {}\n", ended->sweep, kStates.at(ended->state), ended->reason);
+      return;
+    }
     told_ += fmt::format("{} {}{}\n", event.run, Kind(event), Details(event));
   }
 
@@ -410,6 +477,9 @@ class World {
       return (ready->isa.empty() ? "" : " isa=" + ready->isa) +
              (kernels == ready->kernels.end() ? "" : " kernels=" + kernels->second);
     }
+    if (const auto* leg = std::get_if<LegRequested>(&event.body)) return ": " + leg->why;
+    if (const auto* cancel = std::get_if<CancelRequested>(&event.body))
+      return ": " + cancel->reason;
     if (const auto* failed = std::get_if<RankFailed>(&event.body)) return ": " + failed->message;
     if (const auto* sealed = std::get_if<CheckpointSealed>(&event.body)) {
       return fmt::format(" step={}{}", sealed->checkpoint.step,

@@ -31,6 +31,9 @@
 //   restore RUN step=N                         a user restores this checkpoint from quarantine
 //   pin RUN step=N [epoch=N]   unpin RUN step=N [epoch=N]   prune RUN [keep_last=N]
 //   delete RUN [keep] [request=ID]             a user deletes the run; keep: not its checkpoints
+//   sweep NAME trials=N [parallel=N] [halve=ETA | median=MIN_STEPS] [request=ID] [body=X]
+//       trial N is the run NAME-N, with a budget of 40 steps; the rungs are 10, 20 and 40
+//   cancel_sweep NAME   trials NAME            prints the trials of the sweep
 //   advance DURATION                           time passes; agents that are not silent report
 //   restart                                    the coordinator is killed and started again
 //   wall DURATION                              the wall clock is set back

@@ -53,10 +53,12 @@ const std::vector<std::string> kScenarios = {"backoff",
                                              "free_slot",
                                              "gang",
                                              "gpu",
+                                             "halving",
                                              "lease",
                                              "legs",
                                              "levels",
                                              "life",
+                                             "median",
                                              "nccl",
                                              "own_exits",
                                              "packing",
@@ -68,7 +70,8 @@ const std::vector<std::string> kScenarios = {"backoff",
                                              "second_reader",
                                              "stall",
                                              "stop",
-                                             "storage"};
+                                             "storage",
+                                             "sweep"};
 
 INSTANTIATE_TEST_SUITE_P(All, Scenario, ::testing::ValuesIn(kScenarios),
                          [](const auto& scenario) { return scenario.param; });

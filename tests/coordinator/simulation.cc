@@ -11,6 +11,8 @@ namespace {
 
 constexpr int64_t kTargetSteps = 30;
 constexpr int64_t kCheckpointSteps = 10;
+constexpr int kRunsBeforeSweep = 6;
+const SweepId kSweep("default/sweep");
 constexpr std::chrono::milliseconds kTurn{100};
 
 struct Killed {};
@@ -105,6 +107,24 @@ void Simulation::FinishRuns() {
     ASSERT_NE(run->state, RunState::kFailed) << run->reason;
     ASSERT_TRUE(run->state != RunState::kSucceeded || run->checkpoints.back().final) << id.value();
   }
+  CheckSweepEnd();
+}
+
+// The sweep has ended, and no trial of it has failed.
+void Simulation::CheckSweepEnd() const {
+  const auto cluster = reconciler_->snapshot();
+  const auto sweep = cluster->FindSweep(kSweep);
+  if (sweep == nullptr) return;  // its submit was lost
+  const bool ended =
+      sweep->state == SweepState::kSucceeded || sweep->state == SweepState::kCancelled;
+  ASSERT_TRUE(ended) << sweep->reason;
+  for (const SweepTrial& trial : sweep->spec->trials) {
+    const auto run = cluster->FindRun(trial.run);
+    if (run == nullptr && sweep->state == SweepState::kCancelled) continue;
+    ASSERT_NE(run, nullptr) << trial.run.value();
+    ASSERT_TRUE(run->state == RunState::kSucceeded || run->state == RunState::kCancelled)
+        << trial.run.value() << ": " << run->reason;
+  }
 }
 
 void Simulation::Turn() {
@@ -144,6 +164,8 @@ void Simulation::OperatorTurn() {
 void Simulation::UserTurn() {
   if (!busy_) return;
   if (submits_ < 12 && Chance(0.05)) Submit();
+  if (submits_ == kRunsBeforeSweep && !has_sweep_) SubmitSweep();
+  if (has_sweep_ && Chance(0.001)) Request(SweepCancelled{kSweep});
   if (!acknowledged_.empty() && Chance(0.005)) {
     const RunId& run =
         *std::next(acknowledged_.begin(), Pick(0, static_cast<int>(acknowledged_.size()) - 1));
@@ -170,6 +192,33 @@ void Simulation::Submit() {
       [this](const StatusOr<Admission>& admission) {
         if (admission.ok()) acknowledged_.insert(admission->run);
       });
+}
+
+void Simulation::SubmitSweep() {
+  has_sweep_ = true;
+  SweepSpec spec{.name = "sweep",
+                 .run_namespace = "default",
+                 .body_digest = "sweep",
+                 .max_parallel = 2,
+                 .early_stop = {EarlyStopKind::kHalving, kCheckpointSteps, 2, {10, 20, 30}},
+                 .trials = {}};
+  for (int number = 1; number <= 4; ++number) {
+    const std::string name = fmt::format("trial{}", number);
+    SweepTrial trial{.run = RunId(name), .rung_tokens = {1, 2, 3}};
+    trial.submission.name = name;
+    trial.submission.request_id = name;
+    trial.submission.retries_max = 1000000;
+    trial.submission.retry_backoff = std::chrono::milliseconds(200);
+    trial.submission.retry_backoff_max = std::chrono::seconds(2);
+    trial.submission.run_directory = "/storage/" + name;
+    trial.submission.target_steps = spec.early_stop.rungs.front();
+    trial.submission.resolved = "name: x\nbudget:\n  steps: 10\n";
+    spec.trials.push_back(std::move(trial));
+  }
+  reconciler_->Request({.actor = "user",
+                        .request_id = "sweep",
+                        .body = SweepSubmitted{std::make_shared<const SweepSpec>(spec)}},
+                       [](const StatusOr<Admission>&) {});
 }
 
 void Simulation::PeerTurn(Peer& peer) {
@@ -308,7 +357,9 @@ void Simulation::RunStep(RankReport& rank, const Assignment& assignment) {
     if (is_sealed) seals_.try_emplace({rank.run, written.step}, written.manifest_digest);
     return is_sealed;
   });
-  if (rank.step < kTargetSteps) {
+  const int64_t budget = assignment.run->submission->target_steps;
+  const int64_t target = budget > 0 ? budget : kTargetSteps;
+  if (rank.step < target) {
     ++rank.step;
     if (rank.rank != 0 || rank.step % kCheckpointSteps != 0) return;
     contract::WrittenCheckpoint written;
@@ -316,7 +367,7 @@ void Simulation::RunStep(RankReport& rank, const Assignment& assignment) {
     written.directory = assignment.run->submission->run_directory + "/checkpoints/step-x";
     written.manifest_digest = fmt::format("{}-{}-{}", rank.run, rank.epoch, rank.step);
     written.validation_loss = 3.0 - 0.01 * static_cast<double>(rank.step);
-    written.final = rank.step == kTargetSteps;
+    written.final = rank.step == target;
     // Never damage two checkpoints in a row: a run without an intact earlier checkpoint rightly
     // fails.
     if (chaos_ && rank.step / kCheckpointSteps % 2 == 0 && Chance(0.1)) {
@@ -409,6 +460,7 @@ void Simulation::Check() {
     ASSERT_EQ(seen->second, run->state) << id.value();
   }
   CheckPlacements(*cluster);
+  CheckSweeps(*cluster);
   RunTally counted;
   for (const auto& [sequence, id] : cluster->live) counted.Replace(nullptr, *cluster->FindRun(id));
   ASSERT_EQ(cluster->tally, counted);
@@ -436,7 +488,21 @@ void Simulation::CheckPlacements(const Cluster& cluster) {
   }
 }
 
-bool Simulation::AllEnded() const { return reconciler_->snapshot()->live.empty(); }
+void Simulation::CheckSweeps(const Cluster& cluster) {
+  for (const auto& [sequence, id] : cluster.live_sweeps) {
+    const SweepSpec& spec = *cluster.FindSweep(id)->spec;
+    const auto live = std::ranges::count_if(spec.trials, [&](const SweepTrial& trial) {
+      const auto run = cluster.FindRun(trial.run);
+      return run != nullptr && !IsTerminal(run->state);
+    });
+    ASSERT_LE(live, spec.max_parallel) << "more trials than may run at a time";
+  }
+}
+
+bool Simulation::AllEnded() const {
+  const auto cluster = reconciler_->snapshot();
+  return cluster->live.empty() && cluster->live_sweeps.empty();
+}
 
 int Simulation::quarantined() const {
   size_t quarantined = 0;
@@ -445,6 +511,15 @@ int Simulation::quarantined() const {
         quarantined += run->quarantined.size();
       });
   return static_cast<int>(quarantined);
+}
+
+int Simulation::promotions() const {
+  int promotions = 0;
+  const Status loaded = store_->Load([&promotions](const StoredEvent& stored) {
+    promotions += std::holds_alternative<LegRequested>(stored.event.body) ? 1 : 0;
+  });
+  EXPECT_TRUE(loaded.ok()) << loaded;
+  return promotions;
 }
 
 int Simulation::drains() const {

@@ -3,8 +3,9 @@
 // and the coordinator are killed at any time; the last write of a killed coordinator may be lost;
 // messages are lost, repeated and delayed; and time jumps. Ranks hang, alone or because the ranks
 // of their group cannot reach each other any more. Some checkpoints are damaged, and one node
-// reports intact ones as damaged. An operator cordons, drains and uncordons nodes. The invariants
-// are checked after every turn. Once the chaos ends, every run must end.
+// reports intact ones as damaged. An operator cordons, drains and uncordons nodes. A user submits a
+// sweep by halving, and may cancel it. The invariants are checked after every turn. Once the chaos
+// ends, every run and the sweep must end.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +37,9 @@ class Simulation {
   int coordinator_kills() const { return coordinator_kills_; }
   int failures() const;
   int quarantined() const;
-  int drains() const;  // number of drained runs
-  int stalls() const;  // failures because a rank made no progress
+  int drains() const;      // number of drained runs
+  int stalls() const;      // failures because a rank made no progress
+  int promotions() const;  // how often a trial of the sweep trained on to another rung
 
  private:
   class CrashingStore;
@@ -75,8 +77,11 @@ class Simulation {
   void KillCoordinator();
   bool PeerIsGone(const Assignment& assignment) const;
   void Submit();
+  void SubmitSweep();
+  void CheckSweepEnd() const;
   void Check();
   void CheckPlacements(const Cluster& cluster);
+  static void CheckSweeps(const Cluster& cluster);
   bool AllEnded() const;
 
   std::mt19937_64 random_;
@@ -93,6 +98,7 @@ class Simulation {
   uint64_t sessions_ = 0;
   int addresses_ = 0;
   int submits_ = 0;
+  bool has_sweep_ = false;  // it was requested
   std::set<RunId> acknowledged_;
   // The NCCL id with which the ranks of each epoch connected.
   std::map<std::pair<RunId, Epoch>, std::string> connected_with_;

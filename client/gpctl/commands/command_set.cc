@@ -57,6 +57,13 @@ Command CommandSet::AddVerb(Command noun, const std::string& name, const std::st
   return command;
 }
 
+Command CommandSet::AddWriterVerb(Command noun, const std::string& name,
+                                  const std::string& summary) {
+  const Command command = noun.AddCommand(name, summary);
+  AddGlobalFlags(command, options_, "Flags for every command", false);
+  return command;
+}
+
 const Action* CommandSet::Find(Command command) const {
   const auto found = actions_.find(command);
   return found == actions_.end() ? nullptr : &found->second;
@@ -79,6 +86,7 @@ void AddAllCommands(CommandSet& commands) {
   AddDataCommands(commands);
   AddSubmitCommand(commands);
   AddRunCommand(commands);
+  AddSweepCommands(commands);
   AddListCommand(commands);
   AddStatusCommands(commands);
   AddWatchCommand(commands);

@@ -28,6 +28,9 @@ class CommandSet {
   // A verb below a noun: `ckpt list`.
   Command AddVerb(Command noun, const std::string& name, const std::string& summary);
 
+  // The same as AddWriter.
+  Command AddWriterVerb(Command noun, const std::string& name, const std::string& summary);
+
   void Bind(Command command, Action action) { actions_[command] = std::move(action); }
 
   // Null when the command only groups verbs.

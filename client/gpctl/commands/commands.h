@@ -15,6 +15,7 @@ inline constexpr char kAccessGroup[] = "Access";
 inline constexpr char kOtherGroup[] = "Other";
 
 void AddServiceCommands(CommandSet& commands);     // up, down
+void AddSweepCommands(CommandSet& commands);       // sweep submit, status, watch, …
 void AddListCommand(CommandSet& commands);         // list
 void AddStatusCommands(CommandSet& commands);      // status, why
 void AddInitCommand(CommandSet& commands);         // init

@@ -207,6 +207,17 @@ Settings SettingsOf(const SubmitOptions& options) {
   return {options.overrides, options.override_sources};
 }
 
+Status CheckInputs(const std::string& address, const RunFileText& file,
+                   const std::vector<std::string>& overrides, const runspec::RunSpec& spec,
+                   Console& console) {
+  RETURN_IF_ERROR(CheckPathsFor(address, file, overrides));
+  return CheckDataFor(address, file, spec, console);
+}
+
+std::string BaseDirectoryFor(const std::string& address, const RunFileText& file) {
+  return IsSocket(address) ? file.directory : "";
+}
+
 void PrintSubmitted(const v1::SubmitResponse& response, Session& session) {
   Json document = With("Run", RunFields(response.run()));
   document["replayed"] = response.replayed();
@@ -219,14 +230,14 @@ StatusOr<v1::SubmitResponse> SubmitRunFile(const RunFileText& file, const Submit
   if (!result.spec) return ProblemsStatus(result);
   if (!result.warnings.empty()) session.console().err << RenderProblems(result.warnings, "warning");
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
-  RETURN_IF_ERROR(CheckPathsFor(client->address(), file, options.overrides));
-  RETURN_IF_ERROR(CheckDataFor(client->address(), file, *result.spec, session.console()));
+  RETURN_IF_ERROR(
+      CheckInputs(client->address(), file, options.overrides, *result.spec, session.console()));
   WarnOfPlan(client->address(), *result.spec, session.console());
   v1::SubmitRequest request;
   request.set_request_id(options.request_id);
   request.set_source(file.text);
   request.set_source_name(file.name);
-  request.set_base_directory(IsSocket(client->address()) ? file.directory : "");
+  request.set_base_directory(BaseDirectoryFor(client->address(), file));
   for (const std::string& text : AbsoluteOverrides(options.overrides, *result.spec))
     request.add_overrides(text);
   request.set_name(options.name);

@@ -31,6 +31,15 @@ struct SubmitOptions {
 
 Settings SettingsOf(const SubmitOptions& options);
 
+// Refuses relative paths unless the server knows where they start, and data that does not fit
+// `spec`, the run that the file describes. Warnings go to stderr.
+Status CheckInputs(const std::string& address, const RunFileText& file,
+                   const std::vector<std::string>& overrides, const runspec::RunSpec& spec,
+                   Console& console);
+
+// The directory in which relative paths of the file start for the server; empty: unknown there.
+std::string BaseDirectoryFor(const std::string& address, const RunFileText& file);
+
 // Checks the file and its data here (InvalidArgument holds every problem of the file), then sends
 // it; with options.dry_run the coordinator only checks it. Warnings go to stderr.
 StatusOr<v1::SubmitResponse> SubmitRunFile(const RunFileText& file, const SubmitOptions& options,

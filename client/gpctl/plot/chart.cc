@@ -97,7 +97,7 @@ ChartAxes AxesOf(const Chart& chart) {
   ChartAxes axes;
   const AxisRange x_range =
       chart.x_range.value_or(x.empty() ? AxisRange{0, 1} : AxisRange{x.low, x.high});
-  axes.x = {Widened(x_range, false), chart.x_axis, false};
+  axes.x = {Widened(x_range, chart.x_log), chart.x_axis, chart.x_log};
   axes.y = {WithMargin(y, chart.log), AxisKind::kNumber, chart.log};
   return axes;
 }

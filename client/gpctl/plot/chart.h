@@ -28,6 +28,7 @@ struct Chart {
   std::string title;  // "loss (nats per token)"
   AxisKind x_axis = AxisKind::kSteps;
   bool log = false;                  // the y axis; values of 0 or less are then not drawn
+  bool x_log = false;                // REQUIRES: every x is above 0
   std::optional<AxisRange> x_range;  // absent: as the points
   std::vector<Curve> curves;
 };

@@ -53,6 +53,21 @@ class EndedRuns : public ::testing::Test {
   uint64_t submitted_ = 0;
 };
 
+TEST_F(EndedRuns, TrialsOfASweepStayUntilItEnds) {
+  Add(Ended("a", 10));
+  Add(Ended("b", 20));
+  SweepSpec spec{.name = "s", .run_namespace = "default", .trials = {}};
+  spec.trials = {{.run = RunId("a")}};
+  const Event submit{.request_id = "s",
+                     .body = SweepSubmitted{std::make_shared<const SweepSpec>(spec)}};
+  ASSERT_TRUE(Apply(submit, cluster_).ok());
+  const EndedRunsPolicy policy{.age = std::chrono::hours(1)};
+  EXPECT_THAT(ToDelete(policy), ElementsAre(RunId("b")));
+  const Event end{.body = SweepEnded{spec.id(), SweepState::kSucceeded, "done"}};
+  ASSERT_TRUE(Apply(end, cluster_).ok());
+  EXPECT_THAT(ToDelete(policy), ElementsAre(RunId("a"), RunId("b")));
+}
+
 TEST_F(EndedRuns, AreDeletedByAge) {
   Add(Ended("b", 20));
   Add(Ended("a", 10));

@@ -17,6 +17,7 @@
 #include "coordinator/service/notifications/notification_service.h"
 #include "coordinator/service/run_service.h"
 #include "coordinator/service/storage/storage_service.h"
+#include "coordinator/service/sweeps/sweep_service.h"
 #include "coordinator/store/memory_store.h"
 #include "coordinator/store/sample_events.h"
 #include "lib/base/eventually.h"
@@ -63,8 +64,9 @@ class AccessServiceTest : public ::testing::Test {
     hub_.Start();
     reconciler_.Start();
     auto server = rpc::RpcServer::Start(
-        {.endpoints = {{listen()}}}, {&run_service_, &storage_service_, &access_service_, &agents_,
-                                      &enrollment_, &node_service_, &notification_service_});
+        {.endpoints = {{listen()}}},
+        {&run_service_, &storage_service_, &access_service_, &agents_, &enrollment_, &node_service_,
+         &notification_service_, &sweep_service_});
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     channel_ = rpc::ConnectedChannel(server_->address());
@@ -208,6 +210,7 @@ class AccessServiceTest : public ::testing::Test {
   EnrollmentService enrollment_{services_, nullptr, *nodes_, reconciler_};
   NodeService node_service_{services_, reconciler_};
   NotificationService notification_service_{services_, nullptr};
+  SweepService sweep_service_{services_, reconciler_, recorder_, {resolver_, storage_, store_}, {}};
   AgentServiceContext agent_context_{
       gate_, reconciler_, recorder_, hub_, {.group_key = GroupKey(GroupKey::Bytes{1})}};
   AgentService agents_{agent_context_};

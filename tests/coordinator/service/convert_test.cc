@@ -405,21 +405,22 @@ TEST(Convert, EveryKindOfEventIsDescribed) {
   for (const Event& event : OneOfEachKind()) descriptions.push_back(Describe(event));
   EXPECT_THAT(
       descriptions,
-      ElementsAre(
-          "submitted as 'tiny', 2 ranks", "placement: needs 2 slots", "it fits", "killed",
-          "it fits", "every rank listens", "every rank is ready", "checkpoint of step 10 sealed",
-          "checkpoint of step 20 sealed, the final one", "checkpoint of step 10 retired",
-          "step 11: the loss is far from ln V", "killed", "it fits", "damaged",
-          "the coordinator read it", "it fits", "every rank is ready", "killed", "it fits",
-          "damaged", "the coordinator found it damaged",
-          "checkpoint of step 20 is intact and back in the catalogue", "it fits", "rank 1: stopped",
-          "it fits", "every rank is ready",
-          "node a is drained (new kernel); the ranks save their last step and leave",
-          "the final checkpoint is sealed", "cancel requested", "cancel requested, without saving",
-          "cancelled by the user", "extended to 200 steps", "it fits", "every rank is ready",
-          "pause requested", "paused at step 20", "resumed", "it fits", "every rank is ready",
-          "changed", "the next leg begins", "cancel requested, without saving",
-          "cancelled by the user", "label team=research set, label a removed, note changed"));
+      ElementsAre("submitted as 'tiny', 2 ranks", "placement: needs 2 slots", "it fits", "killed",
+                  "it fits", "every rank listens", "every rank is ready",
+                  "checkpoint of step 10 sealed", "checkpoint of step 20 sealed, the final one",
+                  "checkpoint of step 10 retired", "step 11: the loss is far from ln V", "killed",
+                  "it fits", "damaged", "the coordinator read it", "it fits", "every rank is ready",
+                  "killed", "it fits", "damaged", "the coordinator found it damaged",
+                  "checkpoint of step 20 is intact and back in the catalogue", "it fits",
+                  "rank 1: stopped", "it fits", "every rank is ready",
+                  "node a is drained (new kernel); the ranks save their last step and leave",
+                  "the final checkpoint is sealed", "its sweep was cancelled",
+                  "cancel requested, without saving", "cancelled by the user",
+                  "extended to 200 steps", "it fits", "every rank is ready", "pause requested",
+                  "paused at step 20", "resumed", "it fits", "every rank is ready", "changed",
+                  "the next leg begins", "cancel requested, without saving",
+                  "cancelled by the user",
+                  "label team=research set, label a removed, note changed"));
 }
 
 TEST(Convert, EventsThatKeepOrFreeStorageAreDescribed) {

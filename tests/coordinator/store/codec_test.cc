@@ -37,6 +37,11 @@ pb::Record FullRecord(const FieldDescriptor* event) {
   if (record.has_leg_requested()) {
     record.mutable_leg_requested()->mutable_submission()->set_device("gpu");
   }
+  if (record.has_sweep_submitted()) {
+    for (pb::SweepTrial& trial : *record.mutable_sweep_submitted()->mutable_trials()) {
+      trial.mutable_submission()->set_device("gpu");
+    }
+  }
   if (record.has_run_placed()) record.mutable_run_placed()->set_device("gpu");
   return record;
 }
@@ -133,8 +138,8 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
   EXPECT_EQ(Count(set_labels, removed_labels, note), pb::RunAnnotated::descriptor()->field_count());
   const auto& [end_state, ended_why, set_aside] = RunEnded{};
   EXPECT_EQ(Count(end_state, ended_why, set_aside), pb::RunEnded::descriptor()->field_count());
-  const auto& [now] = CancelRequested{};
-  EXPECT_EQ(Count(now), pb::CancelRequested::descriptor()->field_count());
+  const auto& [now, cancel_why] = CancelRequested{};
+  EXPECT_EQ(Count(now, cancel_why), pb::CancelRequested::descriptor()->field_count());
   const auto& [requeued_epoch, requeued_why] = RunRequeued{};
   EXPECT_EQ(Count(requeued_epoch, requeued_why), pb::RunRequeued::descriptor()->field_count());
   const auto& [draining_epoch, drained_why] = RunDraining{};
@@ -156,6 +161,30 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
             pb::CheckpointDamaged::descriptor()->field_count());
   const auto& [restored_step] = CheckpointRestored{};
   EXPECT_EQ(Count(restored_step), pb::CheckpointRestored::descriptor()->field_count());
+}
+
+TEST(StoreCodec, ASweepHasAFieldForEachMember) {
+  const auto& [name, space, source, run_source, digest, parallel, early_stop, trials] = SweepSpec{};
+  EXPECT_EQ(Count(name, space, source, run_source, digest, parallel, early_stop, trials),
+            pb::SweepSubmitted::descriptor()->field_count());
+  const auto& [kind, min_steps, eta, rungs] = early_stop;
+  EXPECT_EQ(Count(kind, min_steps, eta, rungs), pb::EarlyStop::descriptor()->field_count());
+  const auto& [run, keys, submission, rung_tokens] = SweepTrial{};
+  // The request id is a member of the submission.
+  EXPECT_EQ(1 + Count(run, keys, submission, rung_tokens),
+            pb::SweepTrial::descriptor()->field_count());
+}
+
+TEST(StoreCodec, ASweepIsReadAsItWasWritten) {
+  for (const Event& event : OneOfEachSweepKind()) {
+    const auto decoded = DecodeRecord(EncodeRecord(7, event));
+    ASSERT_TRUE(decoded.ok()) << decoded.status();
+    EXPECT_EQ(Kind(decoded->event), Kind(event));
+    EXPECT_EQ(EncodeRecord(7, decoded->event), EncodeRecord(7, event));
+    const auto* submitted = std::get_if<SweepSubmitted>(&decoded->event.body);
+    if (submitted == nullptr) continue;
+    EXPECT_EQ(*submitted->spec, SampleSweep());
+  }
 }
 
 TEST(StoreCodec, APointAndALineHaveAFieldForEachMember) {

@@ -67,6 +67,32 @@ inline std::vector<Event> OneOfEachStorageKind() {
           {kSampleRun, At(9), "user alice", "delete-1", RunDeleted{true, 2, 12345}}};
 }
 
+inline SweepSpec SampleSweep() {
+  SweepSpec spec{.name = "rates",
+                 .run_namespace = "team",
+                 .source = "kind: Sweep\n",
+                 .run_source = "name: tiny\n",
+                 .body_digest = "def",
+                 .max_parallel = 2,
+                 .early_stop = {EarlyStopKind::kHalving, 10, 3, {10, 30}},
+                 .trials = {}};
+  SweepTrial trial{RunId("t1"), {{"optimizer.lr", "1e-3"}}, SampleSubmission(), {1000, 3000}};
+  trial.submission.request_id = "trial-1";
+  trial.submission.source.clear();
+  trial.submission.resolved = "name: tiny\ninit_from: /storage/runs/p/c\n";
+  spec.trials = {trial};
+  return spec;
+}
+
+// One event of each durable kind that concerns a sweep. They can be applied in this order.
+inline std::vector<Event> OneOfEachSweepKind() {
+  const SweepId id = SampleSweep().id();
+  const auto spec = std::make_shared<const SweepSpec>(SampleSweep());
+  return {{RunId(), At(8), "user alice", "sweep-1", SweepSubmitted{spec}},
+          {RunId(), At(9), "user alice", "cancel-1", SweepCancelled{id}},
+          {RunId(), At(9), "scheduler", "", SweepEnded{id, SweepState::kCancelled, "cancelled"}}};
+}
+
 // One event of each other durable kind that concerns a run. They belong to the sample run and can
 // be applied in this order.
 inline std::vector<Event> OneOfEachKind() {
@@ -117,7 +143,7 @@ inline std::vector<Event> OneOfEachKind() {
       event(RunStarted{7}),
       event(RunDraining{7, "node a is drained (new kernel)"}),
       event(RunFinishing{7}),
-      {run, At(8), "user", "cancel-1", CancelRequested{false}},
+      {run, At(8), "user", "cancel-1", CancelRequested{false, "its sweep was cancelled"}},
       {run, At(8), "user", "cancel-2", CancelRequested{true}},
       event(RunEnded{RunState::kCancelled, "cancelled by the user"}),
       {run, At(9), "user", "leg-2", LegRequested{longer, 20, "extended to 200 steps"}},

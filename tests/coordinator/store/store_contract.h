@@ -32,6 +32,7 @@ TYPED_TEST_P(StoreContract, GivesBackEveryKindAsItWas) {
   std::vector<Event> events = OneOfEachKind();
   for (Event& event : OneOfEachNodeKind()) events.push_back(std::move(event));
   for (Event& event : OneOfEachStorageKind()) events.push_back(std::move(event));
+  for (Event& event : OneOfEachSweepKind()) events.push_back(std::move(event));
   ASSERT_EQ(store->Append(events).value(), 1u);
   store = &this->fixture_.Open();
   const auto loaded = LoadAll(*store);

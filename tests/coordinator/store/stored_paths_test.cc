@@ -56,6 +56,23 @@ TEST(StoredPaths, TheModelThatARunBeginsWithMovesWithTheRoot) {
   EXPECT_EQ(resolved(older), "name: r\ninit_from: \"runs/base/checkpoints/c\"\nseed: 1\n");
 }
 
+TEST(StoredPaths, OfASweepsTrialsAreRelative) {
+  SweepSpec spec;
+  SweepTrial trial{.run = RunId("t")};
+  trial.submission.run_directory = "/a/gp/runs/t";
+  trial.submission.resolved = "init_from: /a/gp/runs/base/checkpoints/c\n";
+  spec.trials = {trial};
+  const Event event{.body = SweepSubmitted{std::make_shared<const SweepSpec>(spec)}};
+  const auto trial_in = [](const Event& of) {
+    return std::get<SweepSubmitted>(of.body).spec->trials[0].submission;
+  };
+  const Event stored = WithRelativePath(event, "/a/gp");
+  EXPECT_EQ(trial_in(stored).run_directory, "runs/t");
+  EXPECT_EQ(trial_in(stored).resolved, "init_from: runs/base/checkpoints/c\n");
+  EXPECT_EQ(trial_in(WithAbsolutePath(stored, "/b")).run_directory, "/b/runs/t");
+  EXPECT_EQ(trial_in(WithAbsolutePath(stored, "/a/gp")), trial_in(event));
+}
+
 TEST(StoredPaths, OutsideOfTheRootStayAsTheyAre) {
   EXPECT_EQ(DirectoryIn(WithRelativePath(Sealed("/a/gp2/c"), "/a/gp")), "/a/gp2/c");
   EXPECT_EQ(DirectoryIn(WithAbsolutePath(Sealed("/a/gp2/c"), "/a/gp")), "/a/gp2/c");

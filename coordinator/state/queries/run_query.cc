@@ -1,4 +1,4 @@
-#include "coordinator/state/run_query.h"
+#include "coordinator/state/queries/run_query.h"
 
 #include <algorithm>
 

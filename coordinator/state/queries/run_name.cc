@@ -1,4 +1,4 @@
-#include "coordinator/state/run_name.h"
+#include "coordinator/state/queries/run_name.h"
 
 namespace gp::coordinator {
 namespace {

@@ -1,4 +1,4 @@
-#include "coordinator/state/lineage.h"
+#include "coordinator/state/queries/lineage.h"
 
 #include <utility>
 #include <vector>

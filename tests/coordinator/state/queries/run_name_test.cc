@@ -1,4 +1,4 @@
-#include "coordinator/state/run_name.h"
+#include "coordinator/state/queries/run_name.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,51 @@
+#include "coordinator/state/sweep_admission.h"
+
+namespace gp::coordinator {
+namespace {
+
+Status CheckRoom(const Cluster& cluster, const SweepSpec& spec) {
+  size_t trials = spec.trials.size();
+  for (const auto& [sequence, id] : cluster.live_sweeps) {
+    trials += cluster.FindSweep(id)->spec->trials.size();
+  }
+  if (trials <= kLiveTrialsMax) return OkStatus();
+  return ResourceExhausted(
+      "with sweep '{}' the sweeps that have not ended would have {} trials; at most {} are kept: "
+      "submit it when others have ended",
+      spec.name, trials, kLiveTrialsMax);
+}
+
+}  // namespace
+
+StatusOr<Admission> AdmitSweep(const Cluster& cluster, const Event& event, const SweepSpec& spec) {
+  if (const SweepId* answered = cluster.sweep_requests.Find(event.request_id)) {
+    if (cluster.FindSweep(*answered)->spec->body_digest == spec.body_digest) {
+      return Admission{.replayed = true};
+    }
+    return AlreadyExists(
+        "request id '{}' was used before with another sweep (it made '{}'); use a new one",
+        event.request_id, *answered);
+  }
+  if (const auto other = cluster.FindSweep(spec.id())) {
+    return AlreadyExists(
+        "there is a sweep '{}' already, submitted by {}; the labels of its trials have its name, "
+        "so choose another one: --name",
+        spec.name, other->submitted_by);
+  }
+  RETURN_IF_ERROR(CheckRoom(cluster, spec));
+  return Admission{.append = true};
+}
+
+StatusOr<Admission> AdmitSweepCancel(const Cluster& cluster, const SweepCancelled& cancelled) {
+  const auto sweep = cluster.FindSweep(cancelled.sweep);
+  if (sweep == nullptr) return NotFound("there is no sweep '{}'", cancelled.sweep);
+  const bool done =
+      sweep->state == SweepState::kCancelling || sweep->state == SweepState::kCancelled;
+  if (!done && HasEnded(sweep->state)) {
+    return FailedPrecondition("sweep '{}' has ended: {}; nothing is left to cancel",
+                              cancelled.sweep, sweep->reason);
+  }
+  return Admission{.append = !done, .replayed = done};
+}
+
+}  // namespace gp::coordinator

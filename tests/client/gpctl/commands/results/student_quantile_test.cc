@@ -1,0 +1,16 @@
+#include "client/gpctl/commands/results/student_quantile.h"
+
+#include <gtest/gtest.h>
+
+namespace gp::gpctl {
+namespace {
+
+TEST(StudentQuantile, IsThatOfTheTableOrLarger) {
+  EXPECT_EQ(StudentQuantile(1), 12.71);
+  EXPECT_EQ(StudentQuantile(10), 2.228);
+  EXPECT_EQ(StudentQuantile(11), 2.228) << "fewer degrees of freedom";
+  EXPECT_EQ(StudentQuantile(1'000'000), 1.962);
+}
+
+}  // namespace
+}  // namespace gp::gpctl
