@@ -247,7 +247,7 @@ TEST(LinkCodec, AnUnknownExitCauseIsAnError) {
 }
 
 TEST(LinkCodec, SaysWhenATypeIsUnknown) {
-  for (const uint16_t type : {0, 5, 10, 23, 65535}) {
+  for (const uint16_t type : {0, 5, 10, 24, 65535}) {
     EXPECT_EQ(DecodePayload(type, "{}").status().code(), StatusCode::kUnimplemented);
   }
 }
