@@ -85,6 +85,7 @@ void Batch::ApplyPlanned(const Action& action, const MakeNonce& make_nonce) {
   if (set_aside_.contains(action.run)) return;
   Event event{.run = action.run, .at = now_.wall, .actor = action.actor, .body = action.event};
   if (auto* ready = std::get_if<RunGroupReady>(&event.body)) ready->nonce = make_nonce();
+  if (auto* next = std::get_if<RunReconfigured>(&event.body)) next->nonce = make_nonce();
   const Status status = ApplyEvent(event);
   if (!status.ok()) SetAside({{action.run, "the plan is impossible: " + Message(status)}});
 }

@@ -24,6 +24,7 @@ constexpr std::array<std::string_view, std::variant_size_v<EventBody>> kKinds = 
     "checkpoint_restored",
     "requeued",
     "draining",
+    "reconfigured",
     "pause_requested",
     "paused",
     "resumed",
@@ -41,7 +42,7 @@ constexpr std::array<std::string_view, std::variant_size_v<EventBody>> kKinds = 
     "checkpoint_read",
     "waiting",
     "tick"};
-constexpr size_t kDurableCount = 28;
+constexpr size_t kDurableCount = 29;
 static_assert(
     std::is_same_v<std::variant_alternative_t<kDurableCount - 1, EventBody>, NodeUncordoned>);
 

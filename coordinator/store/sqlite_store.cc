@@ -49,7 +49,9 @@ constexpr const char* kMigrations[] = {
     "-- version 6\n",
     // Nothing read it: the catalogue follows from the records. From here on a lost checkpoint may
     // be a superseded one.
-    "DROP TABLE IF EXISTS checkpoints;"};
+    "DROP TABLE IF EXISTS checkpoints;",
+    // The tables stay. From here on there may be records of groups that lost ranks.
+    "-- version 8\n"};
 
 std::string Quoted(std::string_view text) {
   std::string quoted = "'";

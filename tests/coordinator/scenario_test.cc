@@ -40,8 +40,8 @@ INSTANTIATE_TEST_SUITE_P(All, Scenario,
                                            "engine", "levels", "damaged", "second_reader", "data",
                                            "nccl", "gpu", "drained_gpus", "packing", "stop",
                                            "cordon", "drain", "pause", "legs", "fork", "free_slot",
-                                           "deletion", "prune", "stall", "own_exits",
-                                           "faulty_node"),
+                                           "deletion", "prune", "stall", "own_exits", "faulty_node",
+                                           "regroup"),
                          [](const auto& scenario) { return scenario.param; });
 
 }  // namespace

@@ -23,6 +23,7 @@ TEST(Simulation, EveryRunEndsAndNothingAcknowledgedIsLost) {
   int quarantined = 0;
   int drains = 0;
   int stalls = 0;
+  int regroups = 0;
   for (uint64_t seed = only > 0 ? only : 1; seed <= last; ++seed) {
     SCOPED_TRACE("GP_SIM_SEED=" + std::to_string(seed));
     Simulation simulation(seed);
@@ -33,9 +34,11 @@ TEST(Simulation, EveryRunEndsAndNothingAcknowledgedIsLost) {
     quarantined += simulation.quarantined();
     drains += simulation.drains();
     stalls += simulation.stalls();
+    regroups += simulation.regroups();
   }
   EXPECT_GT(drains, 0);
   EXPECT_GT(stalls, 0);
+  EXPECT_GT(regroups, 0);
   RecordProperty("coordinator_kills", kills);
   RecordProperty("failures", failures);
   EXPECT_GT(kills, 0);

@@ -110,6 +110,7 @@ void TrainingLoop::EnterGroup(Communicator& communicator, uint64_t epoch) {
   ReadOwnShards();
   evaluation_.emplace(run_, communicator);
   if (leads() && records_ == nullptr) LeadFromNowOn();
+  if (checkpoints_ != nullptr) checkpoints_->set_epoch(epoch);
   AgreeOnUnfinished();
   LogInfo("group entered", {{"rank", communicator.rank()},
                             {"ranks", communicator.size()},
@@ -117,8 +118,8 @@ void TrainingLoop::EnterGroup(Communicator& communicator, uint64_t epoch) {
                             {"step", training_step_->step()}});
 }
 
-// Ranks of a broken group may have got differently far after the step that they all committed. A
-// budget that one of them has is the one that rank 0 measured.
+// Ranks of a broken group may be at different points after the step that all have committed. If one
+// of them has a measured budget, it is the one that rank 0 sent.
 void TrainingLoop::AgreeOnUnfinished() {
   const bool owes_evaluation = newest_ && !newest_->evaluated;
   const bool owes_step = newest_ && !newest_->concluded;
@@ -133,8 +134,8 @@ void TrainingLoop::AgreeOnUnfinished() {
       {.steps = static_cast<int64_t>(most[3]), .measured_steps = static_cast<int64_t>(most[4])});
 }
 
-// The rank that did this has died, perhaps before it had written all about the newest step: that is
-// written again.
+// The rank that led has died, perhaps before it had written the newest step, so this rank writes
+// that step again.
 void TrainingLoop::LeadFromNowOn() {
   OpenRecords(newest_ ? newest_->result.step - 1 : training_step_->step());
   if (newest_) newest_->reported = newest_->concluded = false;
@@ -423,7 +424,7 @@ Evaluated TrainingLoop::EvaluateOrReport(const StepResult& result, const std::st
     EvaluateInto(stop, evaluated);
     return evaluated;
   } catch (const CollectiveError&) {
-    // A rank that enters another group evaluates again, and reports the step then.
+    // A rank that enters another group evaluates the step again and reports it then.
     if (!CanEnterGroup()) Report(result, evaluated);
     throw;
   } catch (...) {

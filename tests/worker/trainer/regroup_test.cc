@@ -49,6 +49,7 @@ class Group {
     epoch_.Go();
   }
 
+  uint64_t epoch() const { return number_; }
   TrainerProcess& rank(size_t rank) { return *epoch_.ranks[rank]; }
 
   // Waits for the end of `dead`, then brings the others together.
@@ -99,6 +100,8 @@ void ExpectTheUndisturbedRun(const TemporaryDirectory& directory, Group& group) 
   const auto written = group.Finish();
   ASSERT_FALSE(written.empty());
   EXPECT_TRUE(written.back().final);
+  EXPECT_EQ(written.back().epoch, group.epoch());
+  EXPECT_NE(written.back().directory.find(fmt::format("-e{}-", group.epoch())), std::string::npos);
   EXPECT_TRUE(ModelBytes(written.back().directory) == UndisturbedWeights());
   std::vector<int64_t> all;
   for (int64_t step = 1; step <= kTinySteps; ++step) all.push_back(step);
