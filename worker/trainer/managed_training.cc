@@ -322,7 +322,8 @@ class ManagedTraining final : public TrainingEvents {
             .secret = configure.secret,
             .encrypted = configure.encrypted.value_or(false),
             .machine = MachineIdentity(),
-            .timeout = CollectiveTimeout::kLong};
+            .timeout = CollectiveTimeout::kLong,
+            .regroups = configure.epoch != start_.epoch};
   }
 
   // Waits until the coordinator has sealed the final checkpoint. Without it in the catalogue, the
