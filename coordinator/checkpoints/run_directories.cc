@@ -123,10 +123,12 @@ std::vector<std::string> FindOrphans(const Run& run, const std::vector<std::stri
     if (!by || kept.contains(name) || superseded.contains(name)) continue;
     // Only a person deletes a checkpoint in quarantine.
     if (quarantined.contains(name) || name.ends_with(renamed)) continue;
-    const bool over = IsTerminal(run.state) || by->epoch < run.epoch ||
-                      (by->epoch == run.epoch && !run.holds_slots);
+    // A process goes on in later epochs, also with a save that it began in an earlier one.
+    const bool by_living = by->epoch >= run.placed_epoch && by->epoch <= run.epoch;
+    const bool over =
+        IsTerminal(run.state) || by->epoch < run.placed_epoch || (by_living && !run.holds_slots);
     // It is older than the newest sealed checkpoint, so its seal would be refused.
-    const bool passed = by->epoch == run.epoch && by->step < newest;
+    const bool passed = by_living && by->step < newest;
     const bool ownerless_mark = formats::IsQuarantineMark(name);
     if (over || passed || retired.contains(name) || ownerless_mark) orphans.push_back(name);
   }

@@ -88,6 +88,7 @@ void Batch::ApplyPlanned(const Action& action, const MakeNonce& make_nonce) {
   if (const auto* trial = std::get_if<RunSubmitted>(&event.body)) {
     event.request_id = trial->submission.request_id;
   }
+  if (auto* next = std::get_if<RunReconfigured>(&event.body)) next->nonce = make_nonce();
   const Status status = ApplyEvent(event);
   if (!status.ok()) SetAside({{action.run, "the plan is impossible: " + Message(status)}});
 }

@@ -19,7 +19,7 @@ bool IsGone(const Cluster& cluster, const Run& run, const Placement& placement,
   if (IsLost(cluster, placement.node, policy)) return true;
   const auto node = cluster.FindNode(placement.node);
   if (node == nullptr) return false;
-  const RankReport* report = node->FindRank(run.id, run.epoch, placement.rank);
+  const RankReport* report = FindReport(*node, run, placement);
   if (report != nullptr && !report->alive()) return true;
   if (report != nullptr || !node->connected) return false;
   return node->applied_revision >= run.assigned_sequence;

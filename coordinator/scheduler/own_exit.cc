@@ -33,9 +33,7 @@ int64_t LastStepOf(const Cluster& cluster, const Run& run) {
   int64_t last = -1;
   if (run.state != RunState::kRunning) return last;
   for (const Placement& place : run.placement) {
-    const auto node = cluster.FindNode(place.node);
-    const RankReport* report =
-        node == nullptr ? nullptr : node->FindRank(run.id, run.epoch, place.rank);
+    const RankReport* report = FindReport(cluster, run, place);
     if (report != nullptr) last = std::max(last, report->step);
   }
   return last;

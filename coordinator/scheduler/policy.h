@@ -25,6 +25,9 @@ struct Policy {
   // When every rank that failed reports only that it lost a peer: how long to wait for the peer's
   // own report before one of these ranks is blamed.
   std::chrono::nanoseconds blame_delay = std::chrono::seconds(1);
+  // Limit from RunReconfigured until every member is ready. The members have their state and only
+  // connect, so one that takes longer will not come, and all start again from a checkpoint.
+  std::chrono::nanoseconds regroup_timeout = std::chrono::seconds(5);
   // How long a run avoids a node on which its data was missing, while other nodes have it. Long
   // compared with the start of a rank, so that retries cost little; a node that reconnects is tried
   // at once.

@@ -103,7 +103,7 @@ class ProgressPlanner {
 
   // Shows what a rank waits for, as long as the rank reports it.
   void TellWaiting() {
-    std::string reason = kEveryRankReady;
+    std::string reason = run_.shrunk_because.empty() ? kEveryRankReady : run_.shrunk_because;
     for (const Placement& place : run_.placement) {
       const RankReport* report = Report(place);
       if (report == nullptr || report->waiting.empty()) continue;
@@ -194,9 +194,7 @@ class ProgressPlanner {
   void Add(EventBody event) { plan_.push_back({run_.id, std::move(event), "scheduler"}); }
 
   const RankReport* Report(const Placement& place) const {
-    const auto node = cluster_.nodes.find(place.node);
-    if (node == cluster_.nodes.end()) return nullptr;
-    return node->second->FindRank(run_.id, run_.epoch, place.rank);
+    return FindReport(cluster_, run_, place);
   }
 
   template <typename Condition>

@@ -6,6 +6,7 @@
 #include "coordinator/scheduler/liveness.h"
 #include "coordinator/scheduler/own_exit.h"
 #include "coordinator/scheduler/placement.h"
+#include "coordinator/scheduler/regroup.h"
 #include "coordinator/scheduler/stall.h"
 #include "coordinator/scheduler/suspicion.h"
 #include "coordinator/state/start_description.h"
@@ -33,7 +34,7 @@ int Blame(const Fault& fault) {
 
 std::optional<Fault> FaultOfReport(const Cluster& cluster, const Run& run, const Placement& place,
                                    const Node& node) {
-  const RankReport* report = node.FindRank(run.id, run.epoch, place.rank);
+  const RankReport* report = FindReport(node, run, place);
   if (report == nullptr) {
     // When the group exists, every rank has reported once. If the node's next complete report does
     // not list this rank, its process is gone.
@@ -66,13 +67,18 @@ std::optional<Fault> FaultOfReport(const Cluster& cluster, const Run& run, const
 std::optional<Fault> FaultOf(const Cluster& cluster, const Run& run, const Placement& place,
                              const Policy& policy) {
   const auto node = cluster.FindNode(place.node);
-  const RankReport* report =
-      node == nullptr ? nullptr : node->FindRank(run.id, run.epoch, place.rank);
+  const RankReport* report = FindReport(cluster, run, place);
   const bool ended = report != nullptr && !report->alive();
   if (!ended && IsLost(cluster, place.node, policy)) {
     return Fault{place.rank, ExitCause::kUnspecified,
                  fmt::format("node {} was silent for more than {} s", cluster.NodeName(place.node),
                              std::chrono::duration<double>(policy.lease).count()),
+                 cluster.now};
+  }
+  if (!ended && IsCutOff(cluster, run, place, policy)) {
+    return Fault{place.rank, ExitCause::kUnspecified,
+                 fmt::format("node {} lost its connection, and its ranks left the group",
+                             cluster.NodeName(place.node)),
                  cluster.now};
   }
   return node == nullptr ? std::nullopt : FaultOfReport(cluster, run, place, *node);
@@ -92,6 +98,14 @@ bool EveryRankExited(const Cluster& cluster, const Run& run, const Policy& polic
                      [&](const Placement& place) { return IsGone(cluster, run, place, policy); });
 }
 
+// Ranks that wait for another group take no step, so they save nothing either.
+bool NoRankTrains(const Cluster& cluster, const Run& run, const Policy& policy) {
+  return std::all_of(run.placement.begin(), run.placement.end(), [&](const Placement& place) {
+    const RankReport* report = FindReport(cluster, run, place);
+    return IsGone(cluster, run, place, policy) || (report != nullptr && report->holds);
+  });
+}
+
 std::optional<Fault> StartFault(const Cluster& cluster, const Run& run, const Policy& policy) {
   if (run.state != RunState::kStarting) return std::nullopt;
   // state_since is not stored, so after a coordinator restart the run gets the full timeout again.
@@ -100,6 +114,15 @@ std::optional<Fault> StartFault(const Cluster& cluster, const Run& run, const Po
   return Fault{0, ExitCause::kUnspecified,
                fmt::format("not every rank was ready within {} s",
                            std::chrono::duration<double>(policy.start_timeout).count()),
+               cluster.now};
+}
+
+std::optional<Fault> LateFault(const Cluster& cluster, const Run& run, const Policy& policy) {
+  const auto late = FindLateMember(cluster, run, policy);
+  if (!late) return std::nullopt;
+  return Fault{*late, ExitCause::kUnspecified,
+               fmt::format("it was not back in a group {} s after it lost a peer",
+                           std::chrono::duration<double>(policy.regroup_timeout).count()),
                cluster.now};
 }
 
@@ -183,13 +206,14 @@ Action Report(const Cluster& cluster, const Run& run, const Fault& fault, const 
   return {run.id, std::move(failed), "scheduler"};
 }
 
-// Requeues the run when every rank has exited, or after leave_timeout: until then rank 0 may be
-// saving. A group that takes no steps has nothing to save, so it does not wait.
+// Requeues the run when every rank has exited or waits for another group, or after leave_timeout:
+// until then rank 0 may be saving. A group that takes no steps has nothing to save, so it does not
+// wait.
 std::optional<Action> Requeue(const Cluster& cluster, const Run& run, const Policy& policy,
                               const Fault& fault) {
   const bool may_save = run.state == RunState::kRunning &&
                         cluster.now - fault.since < policy.leave_timeout &&
-                        !EveryRankExited(cluster, run, policy);
+                        !NoRankTrains(cluster, run, policy);
   if (may_save) return std::nullopt;
   const std::string stopped = fmt::format("rank {}: {}", fault.rank, fault.message);
   return RequeueAction(cluster, run, run.drained_because.empty() ? stopped : run.drained_because);
@@ -217,12 +241,17 @@ std::optional<Action> FindFailure(const Cluster& cluster, const Run& run, const 
   std::optional<Fault> fault = WorstFault(cluster, run, policy);
   if (!fault) fault = StallFault(cluster, run);
   if (!fault) fault = StartFault(cluster, run, policy);
+  if (!fault) fault = LateFault(cluster, run, policy);
   if (!fault) return std::nullopt;
   if (fault->cause == ExitCause::kStopped) return Requeue(cluster, run, policy, *fault);
   const bool messenger = fault->cause == ExitCause::kCollective;
   if (messenger && cluster.now - fault->since < policy.blame_delay &&
       !EveryRankExited(cluster, run, policy)) {
     return std::nullopt;
+  }
+  if (!FindLateMember(cluster, run, policy)) {
+    const std::string what = fmt::format("rank {}: {}", fault->rank, fault->message);
+    if (auto next = PlanRegroup(cluster, run, fault->rank, fault->cause, what, policy)) return next;
   }
   return Report(cluster, run, *fault, policy, now);
 }

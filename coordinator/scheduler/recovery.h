@@ -11,8 +11,9 @@
 
 namespace gp::coordinator {
 
-// What ends the current epoch early: RankFailed with the rank to blame, why, and whether and when
-// to retry; or RunRequeued when a rank was stopped from outside. If not every rank is ready within
+// What ends the current epoch early: RunReconfigured when the other ranks go on in place;
+// otherwise RankFailed with the rank to blame, why, and whether and when to retry; or RunRequeued
+// when a rank was stopped from outside. If not every rank is ready within
 // Policy::start_timeout, rank 0 gets the blame. Nullopt while no rank has failed or was stopped;
 // while the rank to blame is still unknown (Policy::blame_delay); and while the other ranks of a
 // stopped group may still be saving (Policy::leave_timeout). REQUIRES: the run holds slots.

@@ -14,9 +14,7 @@ std::vector<contract::WrittenCheckpoint> SealableCheckpoints(const Cluster& clus
                                                              const Run& run) {
   std::vector<contract::WrittenCheckpoint> sealable;
   for (const Placement& place : run.placement) {
-    const auto node = cluster.nodes.find(place.node);
-    if (node == cluster.nodes.end()) continue;
-    const RankReport* report = node->second->FindRank(run.id, run.epoch, place.rank);
+    const RankReport* report = FindReport(cluster, run, place);
     if (report == nullptr) continue;
     for (const contract::WrittenCheckpoint& written : report->written) {
       if (run.FindCheckpoint(written.step) != nullptr) continue;

@@ -29,7 +29,7 @@ std::vector<Wait> WaitsOfAll(const Cluster& cluster, const Run& run) {
     const auto node = cluster.FindNode(place.node);
     if (node == nullptr || !node->connected) return {};
     if (cluster.now - node->last_heard > kReportAgeMax) return {};
-    const RankReport* report = node->FindRank(run.id, run.epoch, place.rank);
+    const RankReport* report = FindReport(*node, run, place);
     if (report == nullptr) return {};
     if (report->cause == ExitCause::kCompleted) continue;
     if (!report->alive() || !report->progress) return {};

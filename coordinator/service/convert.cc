@@ -210,6 +210,7 @@ struct Describer {
   std::string operator()(const RunDraining& event) const {
     return event.reason + "; the ranks save their last step and leave";
   }
+  std::string operator()(const RunReconfigured& event) const { return event.reason; }
   std::string operator()(const PauseRequested&) const { return "pause requested"; }
   std::string operator()(const RunPaused& event) const { return event.reason; }
   std::string operator()(const RunResumed&) const { return "resumed"; }
@@ -435,6 +436,7 @@ v1::Assignment ToProto(const Assignment& from, const GroupKey& key) {
   to.set_rank(from.rank);
   to.set_world_size(static_cast<int>(run.placement.size()));
   to.set_slot_id(from.slot.value());
+  to.set_incarnation(from.incarnation);
   to.set_kind(static_cast<v1::RunKind>(submission.kind));
   to.set_resolved(submission.resolved);
   to.set_run_directory(submission.run_directory);
@@ -504,6 +506,7 @@ RankReport FromProto(const v1::RankStatus& from) {
   to.exit_code = from.exit_code();
   to.message = CutText(from.message());
   to.waiting = CutText(from.waiting());
+  to.holds = from.holds();
   if (from.has_progress()) to.progress = FromProto(from.progress());
   for (int i = std::max(0, from.written_size() - kWrittenMax); i < from.written_size(); ++i) {
     to.written.push_back(FromProto(from.written(i)));

@@ -45,6 +45,9 @@ StatusOr<Submission> ToSubmission(const runspec::RunSpec& spec,
   to.target_steps = runspec::TargetSteps(spec, start);
   to.target_tokens = runspec::TokensBefore(batch, to.target_steps, start);
   to.keeps_data_position = KeepsDataPosition(spec);
+  if (spec.resources.workers > 1 && spec.RegroupsInPlace()) {
+    to.survivors_min = spec.resources.min_workers;
+  }
   to.retries_max = spec.retries.max;
   to.retry_backoff = duration_cast<microseconds>(spec.retries.backoff);
   to.retry_backoff_max = duration_cast<microseconds>(spec.retries.backoff_max);

@@ -155,6 +155,7 @@ class EventsSource final : public BufferedSource<v1::RunEvent> {
     read_ = stored.sequence;
     state_ = StateAfter(stored.event, state_);
     if (const auto* placed = std::get_if<RunPlaced>(&stored.event.body)) epoch_ = placed->epoch;
+    if (const auto* next = std::get_if<RunReconfigured>(&stored.event.body)) epoch_ = next->epoch;
     if (stored.sequence > after_) buffer_.push_back(ToProto(stored, state_, epoch_));
   }
 

@@ -92,7 +92,7 @@ Status ApplyBody(const RunPlaced& placed, RunChange& change) {
   ASSIGN_OR_RETURN(Run run, change.Moved(RunState::kStarting, placed.reason));
   if (placed.leg != run.leg.number) return change.Impossible("its leg is not the newest one");
   if (placed.epoch != run.epoch + 1) return change.Impossible("its epoch is not the next one");
-  run.epoch = placed.epoch;
+  run.epoch = run.placed_epoch = placed.epoch;
   run.placement = placed.placement;
   for (const Placement& placement : placed.placement) run.hosts.insert(placement.node);
   run.holds_slots = true;
@@ -237,6 +237,37 @@ Status ApplyBody(const RunDraining& draining, RunChange& change) {
   run.drained_because = draining.reason;
   run.reason = draining.reason + "; the ranks save their last step and leave";
   change.Touch(run);
+  change.Save(std::move(run));
+  return OkStatus();
+}
+
+bool IsSameSlot(const Placement& one, const Placement& other) {
+  return one.node == other.node && one.slot == other.slot;
+}
+
+Status ApplyBody(const RunReconfigured& next, RunChange& change) {
+  ASSIGN_OR_RETURN(Run run, change.Current(next.epoch - 1));
+  if (run.state != RunState::kRunning || !run.group) return change.Impossible("it is not running");
+  if (next.members.empty() || next.members.size() != next.addresses.size()) {
+    return change.Impossible("its group is not complete");
+  }
+  const auto is_in = [](const std::vector<Placement>& group, const Placement& one) {
+    return std::any_of(group.begin(), group.end(),
+                       [&one](const Placement& other) { return IsSameSlot(one, other); });
+  };
+  for (const Placement& member : next.members) {
+    if (!is_in(run.placement, member)) return change.Impossible("a member holds no slot of it");
+  }
+  change.Touch(run);
+  for (const Placement& place : run.placement) {
+    if (!is_in(next.members, place)) change.WithdrawSlot(place);
+  }
+  run.epoch = next.epoch;
+  run.placement = next.members;
+  run.group->addresses = next.addresses;
+  run.group->nonce = next.nonce;
+  run.reason = run.shrunk_because = next.reason;
+  run.regrouped_at = change.cluster().now;
   change.Save(std::move(run));
   return OkStatus();
 }

@@ -26,14 +26,16 @@ void AddSealResults(const Run& run, const RankReport* report, Assignment& assign
 // yet, or if the group does not sum on GPUs.
 std::string NcclIdOf(const Cluster& cluster, const Run& run) {
   if (!run.group || !SumsOnGpus(run)) return "";
-  const auto node = cluster.FindNode(run.placement.front().node);
-  const RankReport* leader = node == nullptr ? nullptr : node->FindRank(run.id, run.epoch, 0);
+  const RankReport* leader = FindReport(cluster, run, run.placement.front());
   return leader != nullptr && leader->alive() ? leader->nccl_id : "";
 }
 
 Assignment Make(const Cluster& cluster, const std::shared_ptr<const Run>& run,
                 const Placement& placement, const Node& node) {
-  Assignment assignment{.run = run, .rank = placement.rank, .slot = placement.slot};
+  Assignment assignment{.run = run,
+                        .rank = placement.rank,
+                        .slot = placement.slot,
+                        .incarnation = placement.incarnation};
   if (run->resume_step >= 0) {
     const SealedCheckpoint* resume = run->FindCheckpoint(run->resume_step);
     if (resume != nullptr) assignment.resume = *resume;
@@ -47,7 +49,7 @@ Assignment Make(const Cluster& cluster, const std::shared_ptr<const Run>& run,
     assignment.stop_reason = run->drained_because;
   }
   assignment.nccl_id = NcclIdOf(cluster, *run);
-  AddSealResults(*run, node.FindRank(run->id, run->epoch, placement.rank), assignment);
+  AddSealResults(*run, FindReport(node, *run, placement), assignment);
   return assignment;
 }
 

@@ -24,6 +24,7 @@ struct Assignment {
   std::shared_ptr<const Run> run;
   int rank = 0;
   SlotId slot;
+  std::string incarnation = {};  // as in Placement
   // The checkpoint of Run::resume_step. Absent: the rank begins from the run file's init_from.
   std::optional<SealedCheckpoint> resume;
   std::string nccl_id;    // for a group that reduces on GPUs; empty until rank 0 reports it

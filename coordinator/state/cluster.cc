@@ -121,4 +121,17 @@ std::string Cluster::NodeName(const NodeId& id) const {
   return node == nullptr || node->name.empty() ? id.value() : node->name;
 }
 
+const RankReport* FindReport(const Node& node, const Run& run, const Placement& place) {
+  if (place.incarnation.empty()) return node.FindRank(run.id, run.epoch, place.rank);
+  for (const RankReport& report : node.ranks) {
+    if (report.run == run.id && report.incarnation == place.incarnation) return &report;
+  }
+  return nullptr;
+}
+
+const RankReport* FindReport(const Cluster& cluster, const Run& run, const Placement& place) {
+  const auto node = cluster.nodes.find(place.node);
+  return node == cluster.nodes.end() ? nullptr : FindReport(*node->second, run, place);
+}
+
 }  // namespace gp::coordinator

@@ -82,6 +82,13 @@ struct Cluster {
   std::string NodeName(const NodeId& id) const;
 };
 
+// The report on a rank of the run's newest epoch; null if its node has none. A process that
+// continues from an earlier epoch is found by its incarnation: until its agent has the new
+// assignment, it reports the earlier epoch.
+const RankReport* FindReport(const Node& node, const Run& run, const Placement& place);
+// The same for the node of `place`, which may be unknown.
+const RankReport* FindReport(const Cluster& cluster, const Run& run, const Placement& place);
+
 // Leases start again when two ticks are further apart than this (the coordinator was suspended or
 // stopped), or when input waited for longer than this (the coordinator was too busy to read).
 constexpr std::chrono::nanoseconds kStallLimit = std::chrono::seconds(1);

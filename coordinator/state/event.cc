@@ -24,6 +24,7 @@ constexpr std::array<std::string_view, std::variant_size_v<EventBody>> kKinds = 
     "checkpoint_restored",
     "requeued",
     "draining",
+    "reconfigured",
     "pause_requested",
     "paused",
     "resumed",
@@ -44,7 +45,7 @@ constexpr std::array<std::string_view, std::variant_size_v<EventBody>> kKinds = 
     "checkpoint_read",
     "waiting",
     "tick"};
-constexpr size_t kDurableCount = 31;
+constexpr size_t kDurableCount = 32;
 static_assert(std::is_same_v<std::variant_alternative_t<kDurableCount - 1, EventBody>, SweepEnded>);
 
 }  // namespace

@@ -167,6 +167,16 @@ struct RunPaused {
 
 struct RunResumed {};
 
+// Ranks of a RUNNING run died. The members keep their processes and their state, form a group of
+// the next epoch and go on in the same step. The other ranks of the epoch before lose their slots.
+struct RunReconfigured {
+  Epoch epoch = 0;
+  std::vector<Placement> members;      // by rank, with their incarnations
+  std::vector<std::string> addresses;  // by rank
+  std::string nonce;                   // drawn by Batch when it applies the planned event
+  std::string reason;
+};
+
 // A user asks the run to continue with another leg. If it holds slots, its ranks save and leave
 // first, and LegBegun follows; otherwise the leg begins now.
 struct LegRequested {
@@ -295,10 +305,10 @@ using EventBody =
     std::variant<RunSubmitted, RunQueued, RunPlaced, RunGroupReady, RunStarted, RankFailed,
                  CancelRequested, CheckpointSealed, CheckpointRetired, RunFinishing, RunEnded,
                  RunWarned, CheckpointVerified, CheckpointDamaged, CheckpointRestored, RunRequeued,
-                 RunDraining, PauseRequested, RunPaused, RunResumed, LegRequested, LegBegun,
-                 RunDeleted, CheckpointPinned, CheckpointsPruned, RunAnnotated, NodeCordoned,
-                 NodeUncordoned, SweepSubmitted, SweepCancelled, SweepEnded, NodeConnected,
-                 NodeDisconnected, NodeReported, CheckpointRead, RunWaiting, Tick>;
+                 RunDraining, RunReconfigured, PauseRequested, RunPaused, RunResumed, LegRequested,
+                 LegBegun, RunDeleted, CheckpointPinned, CheckpointsPruned, RunAnnotated,
+                 NodeCordoned, NodeUncordoned, SweepSubmitted, SweepCancelled, SweepEnded,
+                 NodeConnected, NodeDisconnected, NodeReported, CheckpointRead, RunWaiting, Tick>;
 
 struct Event {
   RunId run;  // empty for events of nodes and sweeps, and for ticks

@@ -11,9 +11,10 @@ using Rule = std::string;
 
 Rule GangRule(const Run& run) {
   if (!run.holds_slots) return "";
-  if (static_cast<int>(run.placement.size()) != run.submission->workers) {
-    return "its gang is not complete";
-  }
+  const int ranks = static_cast<int>(run.placement.size());
+  const int workers = run.submission->workers;
+  const int fewest = run.shrunk_because.empty() ? workers : run.submission->survivors_min;
+  if (ranks < fewest || ranks > workers) return "its gang is not complete";
   for (size_t rank = 0; rank < run.placement.size(); ++rank) {
     if (run.placement[rank].rank != static_cast<int>(rank)) return "its ranks have gaps";
   }

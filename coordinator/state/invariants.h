@@ -24,8 +24,9 @@ struct Violation {
 //   - its submission never changes
 //   - terminal is final
 //   - epochs only grow
-//   - a gang is complete: a run that holds slots has exactly the ranks 0..workers-1, and its group
-//     one address for each
+//   - a gang is complete: a run that holds slots has exactly the ranks 0..workers-1, or, after it
+//     went on without ranks that died, 0..n-1 with n >= survivors_min; and its group one address
+//     for each
 //   - no slot is held by two ranks
 //   - sealed steps grow, and their epochs are not newer than the run's
 //   - a sealed checkpoint is never changed, only retired, or put into quarantine and brought back;

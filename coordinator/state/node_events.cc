@@ -11,8 +11,11 @@ constexpr size_t kOwnExitsMax = 64;
 void SetRanks(std::vector<RankReport> ranks, const Event& event, const Cluster& cluster,
               Node& node) {
   for (RankReport& rank : ranks) {
-    if (rank.alive()) continue;
     const RankReport* before = node.FindRank(rank.run, rank.epoch, rank.rank);
+    if (rank.holds) {
+      rank.held_since = before != nullptr && before->holds ? before->held_since : cluster.now;
+    }
+    if (rank.alive()) continue;
     rank.exited_at = before != nullptr && !before->alive() ? before->exited_at : cluster.now;
   }
   node.ranks = std::move(ranks);

@@ -62,8 +62,10 @@ struct RankReport {
   std::vector<contract::WrittenCheckpoint> written;
   std::string waiting;                   // what the rank waits for, in a sentence; empty: nothing
   std::optional<RankProgress> progress;  // absent: unknown
-  // When the coordinator first heard that it exited; kept across reports.
+  bool holds = false;                    // it lost a peer, keeps its state and waits for a group
+  // When the coordinator first heard that it exited, and that it holds; kept across reports.
   Instant exited_at{};
+  Instant held_since{};
 
   bool alive() const { return phase != RankPhase::kExited; }
 };

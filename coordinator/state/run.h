@@ -39,6 +39,9 @@ struct Submission {
   std::map<std::string, std::string> labels;
   int64_t target_steps = 0;
   int64_t target_tokens = 0;
+  // stability.recovery: in_place: when ranks die, the others go on if at least so many are left. 0:
+  // all ranks start again.
+  int survivors_min = 0;
   int retries_max = 0;
   std::chrono::microseconds retry_backoff{0};
   std::chrono::microseconds retry_backoff_max{0};
@@ -88,6 +91,7 @@ struct Submission {
     visit(FieldInfo{"run_namespace"}, &Submission::run_namespace);
     visit(FieldInfo{"target_steps"}, &Submission::target_steps);
     visit(FieldInfo{"target_tokens"}, &Submission::target_tokens);
+    visit(FieldInfo{"survivors_min"}, &Submission::survivors_min);
     visit(FieldInfo{"retries_max"}, &Submission::retries_max);
     visit(FieldInfo{"kind"}, &Submission::kind);
     visit(FieldInfo{"run_directory"}, &Submission::run_directory);
@@ -118,6 +122,8 @@ struct Placement {
   int rank = 0;
   NodeId node;
   SlotId slot;
+  // The trainer process that continues from the epoch before; empty: this epoch started its own.
+  std::string incarnation = {};
 
   bool operator==(const Placement&) const = default;
 };
@@ -231,6 +237,11 @@ struct Run {
   uint64_t assigned_sequence = 0;
   std::optional<Group> group;  // of this epoch; absent until every rank listens
   bool go = false;             // every rank of this epoch was ready; the ranks may train
+  // The epoch that started the run's processes: that of the newest placement.
+  Epoch placed_epoch = 0;
+  // Why the run goes on with a part of its ranks since an earlier epoch; empty: it has all of them.
+  std::string shrunk_because;
+  Instant regrouped_at{};  // volatile: when this process saw the ranks form another group
   int64_t resume_step = -1;
   // Nodes that cannot compute with the leg's kernels, and why.
   std::map<NodeId, std::string> unfit_nodes;

@@ -58,14 +58,17 @@ void RunChange::Touch(Run& run) {
   }
 }
 
+void RunChange::WithdrawSlot(const Placement& placement) {
+  Node node = NodeOrNew(cluster_, placement.node);
+  node.withdrawn[placement.slot] = sequence_;
+  SaveNode(std::move(node), cluster_);
+}
+
 void RunChange::Withdraw(Run& run) {
   Touch(run);
-  for (const Placement& placement : run.placement) {
-    Node node = NodeOrNew(cluster_, placement.node);
-    node.withdrawn[placement.slot] = sequence_;
-    SaveNode(std::move(node), cluster_);
-  }
+  for (const Placement& placement : run.placement) WithdrawSlot(placement);
   run.drained_because.clear();
+  run.shrunk_because.clear();
   run.holds_slots = false;
 }
 

@@ -34,6 +34,8 @@ class RunChange {
   StatusOr<Run> Moved(RunState to, const std::string& reason) const;
   // Records that this event changes the assignments on the run's nodes.
   void Touch(Run& run);
+  // Takes one slot of the run away. Its placement stays as it is.
+  void WithdrawSlot(const Placement& placement);
   // Takes the run's slots away.
   void Withdraw(Run& run);
   // Replaces the run in the cluster.

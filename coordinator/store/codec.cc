@@ -48,6 +48,13 @@ void Write(const SweepSpec& from, pb::SweepSubmitted& to) {
   }
 }
 
+void Write(const Placement& from, pb::Placement& to) {
+  to.set_rank(from.rank);
+  to.set_node_id(from.node.value());
+  to.set_slot_id(from.slot.value());
+  to.set_incarnation(from.incarnation);
+}
+
 class Encoder {
  public:
   explicit Encoder(pb::Record& record) : record_(record) {}
@@ -67,12 +74,7 @@ class Encoder {
     to.set_threads_per_rank(event.threads_per_rank);
     to.set_isa(event.isa);
     to.set_device(std::string(Name(event.device)));
-    for (const Placement& placement : event.placement) {
-      pb::Placement& place = *to.add_placement();
-      place.set_rank(placement.rank);
-      place.set_node_id(placement.node.value());
-      place.set_slot_id(placement.slot.value());
-    }
+    for (const Placement& placement : event.placement) Write(placement, *to.add_placement());
   }
   void operator()(const RunGroupReady& event) {
     pb::RunGroupReady& to = *record_.mutable_run_group_ready();
@@ -150,6 +152,14 @@ class Encoder {
   void operator()(const RunDraining& event) {
     pb::RunDraining& to = *record_.mutable_run_draining();
     to.set_epoch(event.epoch);
+    to.set_reason(event.reason);
+  }
+  void operator()(const RunReconfigured& event) {
+    pb::RunReconfigured& to = *record_.mutable_run_reconfigured();
+    to.set_epoch(event.epoch);
+    for (const Placement& member : event.members) Write(member, *to.add_members());
+    for (const std::string& address : event.addresses) to.add_addresses(address);
+    to.set_nonce(event.nonce);
     to.set_reason(event.reason);
   }
   void operator()(const PauseRequested&) { record_.mutable_pause_requested(); }
@@ -242,6 +252,10 @@ int LegOf(const Message& from) {
   return std::max(from.leg(), 1);
 }
 
+Placement Decode(const pb::Placement& from) {
+  return {from.rank(), NodeId(from.node_id()), SlotId(from.slot_id()), from.incarnation()};
+}
+
 RunPlaced Decode(const pb::RunPlaced& from) {
   RunPlaced to{.epoch = from.epoch(),
                .reason = from.reason(),
@@ -250,9 +264,16 @@ RunPlaced Decode(const pb::RunPlaced& from) {
                .isa = from.isa(),
                .device = DeviceNamed(from.device()).value_or(Device::kAuto),
                .leg = LegOf(from)};
-  for (const pb::Placement& place : from.placement()) {
-    to.placement.push_back({place.rank(), NodeId(place.node_id()), SlotId(place.slot_id())});
-  }
+  for (const pb::Placement& place : from.placement()) to.placement.push_back(Decode(place));
+  return to;
+}
+
+RunReconfigured Decode(const pb::RunReconfigured& from) {
+  RunReconfigured to{.epoch = from.epoch(),
+                     .addresses = {from.addresses().begin(), from.addresses().end()},
+                     .nonce = from.nonce(),
+                     .reason = from.reason()};
+  for (const pb::Placement& member : from.members()) to.members.push_back(Decode(member));
   return to;
 }
 
@@ -361,6 +382,8 @@ StatusOr<EventBody> DecodeBody(const pb::Record& record) {
       return CheckpointRestored{record.checkpoint_restored().step()};
     case pb::Record::kRunRequeued:
       return RunRequeued{record.run_requeued().epoch(), record.run_requeued().reason()};
+    case pb::Record::kRunReconfigured:
+      return Decode(record.run_reconfigured());
     case pb::Record::kRunDraining:
       return RunDraining{record.run_draining().epoch(), record.run_draining().reason()};
     case pb::Record::kNodeCordoned:

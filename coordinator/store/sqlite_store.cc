@@ -50,7 +50,7 @@ constexpr const char* kMigrations[] = {
     // Nothing read it: the catalogue follows from the records. From here on a lost checkpoint may
     // be a superseded one.
     "DROP TABLE IF EXISTS checkpoints;",
-    // From here on there may be records of sweeps.
+    // The tables stay. From here on there may be records of sweeps and of groups that lost ranks.
     "-- version 8\n"};
 
 std::string Quoted(std::string_view text) {

@@ -142,6 +142,14 @@ void Fields(Archive& archive, Beat& m) {
 }
 
 template <typename Archive>
+void Fields(Archive& archive, Held& m) {
+  archive("epoch", m.epoch);
+  archive("committed", m.committed);
+  archive("prepared", m.prepared);
+  archive("reason", m.reason);
+}
+
+template <typename Archive>
 void Fields(Archive& archive, Waiting& m) {
   archive("epoch", m.epoch);
   archive("reason", m.reason);
@@ -424,7 +432,8 @@ constexpr auto kTypes = std::to_array<MessageType>({{1, "Hello"},       {2, "Sta
                                                     {15, "Stopped"},    {16, "Waiting"},
                                                     {17, "OpenModel"},  {18, "Generate"},
                                                     {19, "Withdraw"},   {20, "ModelReady"},
-                                                    {21, "Generated"},  {22, "Beat"}});
+                                                    {21, "Generated"},  {22, "Beat"},
+                                                    {23, "Held"}});
 static_assert(kTypes.size() == std::variant_size_v<Message>);
 
 template <size_t kIndex>

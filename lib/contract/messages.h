@@ -63,7 +63,8 @@ struct Start {
 };
 
 // Describes the group of an epoch. The engine loads its state, connects to its peers and answers
-// Ready.
+// Ready. A rank that trains leaves its group at a Configure with a higher epoch and enters the new
+// one with the state that it holds.
 struct Configure {
   uint64_t epoch = 0;
   int rank = 0;
@@ -183,6 +184,15 @@ struct Waiting {
   std::string reason;
 };
 
+// The rank has lost a peer. It has severed its connections, keeps its state in memory, and waits
+// for the Configure of a group with a higher epoch (stability.recovery: in_place).
+struct Held {
+  uint64_t epoch = 0;     // of the group that broke
+  int64_t committed = 0;  // the last committed step
+  bool prepared = false;  // it can commit the step after it, which a peer may have done
+  std::string reason;     // which peer it lost, and in which operation
+};
+
 // What the training of this engine does now (base/machine/progress.h). Sent several times a second
 // by the thread that reads the link, also while the training hangs: the agent compares the counts.
 struct Beat {
@@ -197,6 +207,6 @@ struct Beat {
 
 using Message = std::variant<Hello, Start, Configure, Go, Stop, SealResult, Listening, Ready,
                              StepReport, CheckpointReport, Finished, Failed, Stopped, Waiting,
-                             OpenModel, Generate, Withdraw, ModelReady, Generated, Beat>;
+                             OpenModel, Generate, Withdraw, ModelReady, Generated, Beat, Held>;
 
 }  // namespace gp::link

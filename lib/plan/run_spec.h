@@ -33,6 +33,9 @@ enum class BatchOrder {
   kShuffled
 };  // windows: at seeded random offsets (nanoGPT) | consecutive (llm.c) | each once per pass
 // One document of a stream's plain text: the whole file | the text between blank lines | a line.
+// What a run does when a rank dies: all ranks start again from the newest sealed checkpoint, or the
+// others form a new group and go on with the state that they hold.
+enum class Recovery { kRestart, kInPlace };
 enum class DocumentSplit { kFile, kBlankLine, kLine };
 // The format of the data's files. kAuto: by their names and contents; files that look like
 // something else are refused. The other values read the files as that format, whatever they look
@@ -68,7 +71,7 @@ struct DataSpec {
 
 struct ResourceSpec {
   int workers = 1;      // ranks
-  int min_workers = 0;  // 0: workers; has no effect yet: a run trains only with all its workers
+  int min_workers = 0;  // fewest ranks that go on after a rank died (Recovery::kInPlace); 0: 1 then
   int max_workers = 0;  // 0: workers; the logical shards V follow from it
   int gpus = 0;         // 0, or the same as workers: each rank takes one GPU; `device` decides
   std::string device = "cpu";  // cpu | gpu | auto
@@ -179,6 +182,7 @@ struct CheckpointSpec {
 struct StabilitySpec {
   bool skip_nonfinite = true;
   int64_t consecutive_skips_max = 10;
+  Recovery recovery = Recovery::kRestart;
 
   bool operator==(const StabilitySpec&) const = default;
 };
@@ -233,6 +237,14 @@ struct RunSpec {
 
   // REQUIRES: resources.device is cpu or gpu.
   bool IsDeterministic() const { return deterministic.value_or(resources.device != "gpu"); }
+
+  // Whether ranks that lose a peer keep their state and form a new group. Only CPU groups whose
+  // ranks each hold the whole state can; Muon divides its update among the ranks. REQUIRES:
+  // resources.device is cpu or gpu.
+  bool RegroupsInPlace() const {
+    return stability.recovery == Recovery::kInPlace && resources.device != "gpu" && !engine.zero1 &&
+           optimizer.kind == OptimizerKind::kAdamW;
+  }
 
   bool operator==(const RunSpec&) const = default;
 };

@@ -375,6 +375,35 @@ void CheckRetries(const RunSpec& spec, Problems& problems) {
                       "raise retries.backoff_max"});
 }
 
+// Why a run with stability.recovery: in_place restarts all the same when a rank dies; empty when it
+// goes on. The first placement decides for resources.device: auto.
+std::string WhyItRestarts(const RunSpec& spec) {
+  if (spec.resources.workers == 1) return "a run of one rank";
+  if (spec.resources.device == "gpu") return "a run on GPUs";
+  if (spec.engine.zero1) return "a run with engine.zero1";
+  if (spec.optimizer.kind == OptimizerKind::kMuon) return "a run with optimizer.kind: muon";
+  return "";
+}
+
+void WarnOfRecovery(const RunSpec& spec, Problems& warnings) {
+  const int fewest = spec.resources.min_workers;
+  if (spec.stability.recovery == Recovery::kInPlace) {
+    const std::string why = WhyItRestarts(spec);
+    if (why.empty()) return;
+    warnings.push_back({{"stability.recovery"},
+                        fmt::format("stability.recovery: in_place has no effect here: {} starts "
+                                    "again from its newest checkpoint when a rank dies",
+                                    why),
+                        "leave it out"});
+  } else if (fewest != 0 && fewest < spec.resources.workers) {
+    warnings.push_back({{"resources.min_workers"},
+                        fmt::format("resources.min_workers {} has no effect: the run needs all of "
+                                    "its {} ranks whenever it trains",
+                                    fewest, spec.resources.workers),
+                        "set stability.recovery: in_place, or leave it out"});
+  }
+}
+
 }  // namespace
 
 std::string DescribeSmallVocabulary(const RunSpec& spec, int64_t tokenizer_vocabulary) {
@@ -434,14 +463,7 @@ Problems CrossWarnings(const RunSpec& spec) {
                      WithThousands(every), WithThousands(steps)),
          ""});
   }
-  const int fewest = spec.resources.min_workers;
-  if (fewest != 0 && fewest < spec.resources.workers) {
-    warnings.push_back({{"resources.min_workers"},
-                        fmt::format("resources.min_workers {} has no effect yet: the run needs all "
-                                    "of its {} ranks whenever it trains",
-                                    fewest, spec.resources.workers),
-                        "leave it out"});
-  }
+  WarnOfRecovery(spec, warnings);
   if (spec.resources.device == "auto") {
     for (const GpuSetting& setting : GpuSettingsOf(spec)) {
       warnings.push_back({{setting.key},

@@ -355,7 +355,10 @@ class Loader : private DocumentReader {
 
   void FillDerived() {
     ResourceSpec& resources = spec_.resources;
-    if (resources.min_workers == 0) resources.min_workers = resources.workers;
+    if (resources.min_workers == 0) {
+      const bool in_place = spec_.stability.recovery == Recovery::kInPlace;
+      resources.min_workers = in_place ? 1 : resources.workers;
+    }
     if (resources.max_workers == 0) resources.max_workers = resources.workers;
     if (resources.device == "cpu" && spec_.precision == Precision::kAuto) {
       spec_.precision = Precision::kFp32;

@@ -48,7 +48,7 @@ std::string GroupDoc(std::string_view path) {
       {"eval", "Loss on the validation split, and questions to the model."},
       {"sample", "Samples that the model generates during training."},
       {"checkpoint", "When checkpoints are saved and which are kept."},
-      {"stability", "What happens when the loss or a gradient is not finite."},
+      {"stability", "What happens when a rank dies, or when the loss or a gradient is not finite."},
       {"retries", "How often a run is started again when a trainer fails or a node dies."},
   };
   const auto found = kDocs.find(path);

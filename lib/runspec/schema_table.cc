@@ -235,8 +235,9 @@ std::vector<RunField> ResourceFields() {
         .also = {"world_size", "nproc", "replicas"}},
        GP_SLOT(resources.workers)},
       {{.path = "resources.min_workers",
-        .doc = "Fewest ranks the run may continue with; 0 means resources.workers. Fewer than "
-               "resources.workers has no effect yet: a run needs all of its ranks.",
+        .doc = "Fewest ranks the run goes on with when others died, with stability.recovery: "
+               "in_place; 0 means 1 there. Otherwise a run needs all of its ranks, and 0 means "
+               "resources.workers.",
         .unit = "ranks",
         .min = 0,
         .max = 4096},
@@ -689,6 +690,13 @@ std::vector<RunField> TroubleFields() {
         .min = 0,
         .max = 1e9},
        GP_SLOT(stability.consecutive_skips_max)},
+      {{.path = "stability.recovery",
+        .doc = "What the run does when a rank dies. restart: all ranks start again from the newest "
+               "checkpoint. in_place: the other ranks keep their state and go on in the same step, "
+               "without the dead one until the run is placed again; needs at least two ranks on "
+               "CPUs and optimizer.kind: adamw, otherwise the run restarts.",
+        .choices = {"restart", "in_place"}},
+       GP_SLOT(stability.recovery)},
       {{.path = "retries.max",
         .doc = "How many failures in a row, without a new checkpoint in between, are retried. One "
                "more ends the run as failed. A run also ends when its trainers end by themselves "

@@ -10,6 +10,13 @@ bool IsFor(const Assignment& assignment, const RankReport& rank) {
          assignment.rank == rank.rank;
 }
 
+// Whether the process of `rank` continues as the assignment.
+bool Continues(const Assignment& assignment, const RankReport& rank) {
+  return !assignment.incarnation.empty() && assignment.incarnation == rank.incarnation &&
+         assignment.run->id == rank.run && assignment.slot == rank.slot &&
+         assignment.run->epoch > rank.epoch;
+}
+
 }  // namespace
 
 ModelAgent::ModelAgent(std::string name, int slot_count, int gpu_count)
@@ -50,6 +57,7 @@ void ModelAgent::Obey(uint64_t revision, const std::vector<Assignment>& assignme
   if (revision < revision_) return;
   revision_ = revision;
   assignments_ = assignments;
+  ContinueRanks();
   std::erase_if(ranks_, [&](const RankReport& rank) { return AssignmentFor(rank) == nullptr; });
   for (const Assignment& assignment : assignments_) {
     const bool known = std::any_of(ranks_.begin(), ranks_.end(),
@@ -71,9 +79,23 @@ void ModelAgent::Obey(uint64_t revision, const std::vector<Assignment>& assignme
       rank.cause = ExitCause::kError;
       rank.message = problem->second;
     }
+    rank.incarnation = assignment.incarnation;
     // Those of real trainers are random, so no two nodes have the same ones.
-    rank.incarnation = id_.value() + "-" + std::to_string(++trainers_started_);
+    if (rank.incarnation.empty()) {
+      rank.incarnation = fmt::format("{}-{}", id_, ++trainers_started_);
+    }
     ranks_.push_back(std::move(rank));
+  }
+}
+
+void ModelAgent::ContinueRanks() {
+  for (const Assignment& assignment : assignments_) {
+    for (RankReport& rank : ranks_) {
+      if (!Continues(assignment, rank)) continue;
+      rank.epoch = assignment.run->epoch;
+      rank.rank = assignment.rank;
+      if (rank.alive()) rank.phase = RankPhase::kListening;
+    }
   }
 }
 

@@ -51,6 +51,7 @@ class ModelAgent {
   bool silent = false;  // connected, but sends nothing
 
  private:
+  void ContinueRanks();
   bool SlotIsBusy(const SlotId& slot) const;
 
   NodeId id_;

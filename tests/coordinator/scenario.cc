@@ -289,6 +289,7 @@ class World {
     submission.request_id = "request-" + command.object;
     submission.workers = command.Number("workers", 1);
     submission.device = DeviceNamed(command.Text("device", "cpu")).value();
+    submission.survivors_min = command.Number("survivors", 0);
     submission.priority = command.Number("priority", 0);
     submission.retries_max = command.Number("retries", 3);
     submission.retry_backoff = std::chrono::milliseconds(500);
@@ -357,9 +358,12 @@ class World {
       Offer(command, rank);
     } else if (command.verb == "ready") {
       rank.phase = RankPhase::kReady;
+      rank.holds = false;
     } else if (command.verb == "running") {
       rank.phase = RankPhase::kRunning;
       rank.step = command.Number("step", static_cast<int>(rank.step));
+    } else if (command.verb == "hold") {
+      rank.holds = true;
     } else if (command.verb == "exit") {
       rank.phase = RankPhase::kExited;
       rank.cause = kCauses.at(command.options.at("cause"));
@@ -498,6 +502,13 @@ class World {
     }
     if (const auto* requeued = std::get_if<RunRequeued>(&event.body)) {
       return ": " + requeued->reason;
+    }
+    if (const auto* next = std::get_if<RunReconfigured>(&event.body)) {
+      std::string members;
+      for (const Placement& one : next->members) {
+        members += fmt::format(" {}:{}", one.node, one.slot);
+      }
+      return fmt::format(" epoch={}{}: {}", next->epoch, members, next->reason);
     }
     if (const auto* draining = std::get_if<RunDraining>(&event.body)) {
       return ": " + draining->reason;

@@ -11,6 +11,7 @@
 //   cordon NAME [reason=X]   drain NAME [reason=X]   uncordon NAME
 //   busy NAME                                  prints how many of its slots are not empty
 //   submit RUN [workers=N] [device=D] [priority=N] [retries=N] [keep_last=N] [keep_every=N] [seen]
+//       with survivors=N                       when ranks die, N others are enough to go on
 //       with from=PARENT@STEP                  it begins from this checkpoint of a run
 //       with keeps                             and goes on in the parent's data
 //   cancel RUN [now]   pause RUN   resume RUN
@@ -21,6 +22,7 @@
 //       listening RUN isa=LEVEL,LEVEL          offering these tuned instruction-set levels
 //       listening RUN nccl=ID                  with this NCCL id from rank 0
 //       running RUN step=N                     and the last step that it has committed
+//   hold RUN [rank=N]                          a rank has lost a peer and waits for another group
 //   exit RUN [rank=N] cause=CAUSE [code=N]     a rank ends: error signal (9) collective config
 //                                              storage unfit damaged data stalled completed stopped
 //   write RUN step=N [loss=X] [final]          rank 0 wrote a checkpoint

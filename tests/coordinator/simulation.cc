@@ -25,6 +25,12 @@ Policy MakePolicy() {
   return policy;
 }
 
+// The run's last step.
+int64_t TargetOf(const Assignment& assignment) {
+  const int64_t budget = assignment.run->submission->target_steps;
+  return budget > 0 ? budget : kTargetSteps;
+}
+
 }  // namespace
 
 // A store whose process may be killed before or after its next write.
@@ -180,6 +186,9 @@ void Simulation::Submit() {
   submission.name = name;
   submission.request_id = name;
   submission.workers = Pick(1, 5);
+  if (submission.workers > 1 && Chance(0.5)) {
+    submission.survivors_min = Pick(1, submission.workers);
+  }
   submission.priority = Pick(0, 1);
   submission.device = Chance(0.6) ? Device::kCpu : Chance(0.5) ? Device::kGpu : Device::kAuto;
   submission.retries_max = 1000000;
@@ -283,8 +292,11 @@ void Simulation::TrainerTurn(Peer& peer, RankReport& rank) {
   }
   if (chaos_ && Chance(0.002)) return exit(ExitCause::kStopped);
   if (rank.phase >= RankPhase::kReady && PeerIsGone(*assignment)) {
-    if (Chance(0.5)) exit(ExitCause::kCollective);
+    if (Chance(0.5)) LosePeer(rank, *assignment);
     return;
+  }
+  if (!assignment->incarnation.empty() && rank.phase == RankPhase::kListening) {
+    return EnterGroup(rank, *assignment);
   }
   if (rank.phase == RankPhase::kStarting && Chance(0.5)) {
     rank.phase = RankPhase::kListening;
@@ -299,6 +311,36 @@ void Simulation::TrainerTurn(Peer& peer, RankReport& rank) {
     rank.phase = RankPhase::kRunning;
   } else if (rank.phase >= RankPhase::kRunning && !Hangs(rank, *assignment)) {
     RunStep(rank, *assignment);
+  }
+}
+
+// Ranks that can go on in place keep their state; sometimes one cannot, because it was interrupted
+// in an update.
+void Simulation::LosePeer(RankReport& rank, const Assignment& assignment) {
+  const bool in_place =
+      assignment.run->submission->survivors_min > 0 && !SumsOnGpus(*assignment.run);
+  if (in_place && Chance(0.9)) {
+    rank.holds = true;
+    return;
+  }
+  rank.phase = RankPhase::kExited;
+  rank.cause = ExitCause::kCollective;
+}
+
+// The ranks of a group agree on the newest step.
+void Simulation::EnterGroup(RankReport& rank, const Assignment& assignment) {
+  if (PeerIsGone(assignment)) return;
+  for (const Peer& peer : peers_) {
+    for (const RankReport& other : peer.agent.ranks()) {
+      if (other.run != rank.run || other.epoch != rank.epoch) continue;
+      rank.step = std::max(rank.step, other.step);
+    }
+  }
+  rank.holds = false;
+  rank.phase = RankPhase::kReady;
+  // The rank that led before may not have saved the newest step.
+  if (rank.rank == 0 && rank.step > 0 && rank.step % kCheckpointSteps == 0) {
+    WriteCheckpoint(rank, assignment);
   }
 }
 
@@ -350,30 +392,39 @@ void Simulation::ReadSuspected() {
   }
 }
 
+void Simulation::WriteCheckpoint(RankReport& rank, const Assignment& assignment) {
+  contract::WrittenCheckpoint written;
+  written.step = rank.step;
+  written.directory = assignment.run->submission->run_directory + "/checkpoints/step-x";
+  written.manifest_digest = fmt::format("{}-{}-{}", rank.run, rank.epoch, rank.step);
+  written.validation_loss = 3.0 - 0.01 * static_cast<double>(rank.step);
+  written.final = rank.step == TargetOf(assignment);
+  // Never damage two checkpoints in a row, or one whose predecessor was lost with the rank that
+  // wrote it: a run without an intact earlier checkpoint rightly fails.
+  const bool has_another = assignment.run->FindCheckpoint(rank.step - kCheckpointSteps) != nullptr;
+  if (chaos_ && has_another && rank.step / kCheckpointSteps % 2 == 0 && Chance(0.1)) {
+    damaged_.insert(written.manifest_digest);
+  }
+  rank.written.push_back(written);
+}
+
 void Simulation::RunStep(RankReport& rank, const Assignment& assignment) {
   std::erase_if(rank.written, [&](const contract::WrittenCheckpoint& written) {
     const auto& sealed = assignment.sealed_steps;
     const bool is_sealed = std::find(sealed.begin(), sealed.end(), written.step) != sealed.end();
     if (is_sealed) seals_.try_emplace({rank.run, written.step}, written.manifest_digest);
-    return is_sealed;
+    const auto& refused = assignment.refused_seals;
+    return is_sealed || std::any_of(refused.begin(), refused.end(), [&](const RefusedSeal& one) {
+             return one.step == written.step;
+           });
   });
-  const int64_t budget = assignment.run->submission->target_steps;
-  const int64_t target = budget > 0 ? budget : kTargetSteps;
-  if (rank.step < target) {
+  if (rank.step < TargetOf(assignment)) {
     ++rank.step;
+    Epoch& newest = stepping_[rank.run];
+    EXPECT_GE(rank.epoch, newest) << rank.run.value() << ": two groups commit steps at a time";
+    newest = std::max(newest, rank.epoch);
     if (rank.rank != 0 || rank.step % kCheckpointSteps != 0) return;
-    contract::WrittenCheckpoint written;
-    written.step = rank.step;
-    written.directory = assignment.run->submission->run_directory + "/checkpoints/step-x";
-    written.manifest_digest = fmt::format("{}-{}-{}", rank.run, rank.epoch, rank.step);
-    written.validation_loss = 3.0 - 0.01 * static_cast<double>(rank.step);
-    written.final = rank.step == target;
-    // Never damage two checkpoints in a row: a run without an intact earlier checkpoint rightly
-    // fails.
-    if (chaos_ && rank.step / kCheckpointSteps % 2 == 0 && Chance(0.1)) {
-      damaged_.insert(written.manifest_digest);
-    }
-    rank.written.push_back(written);
+    WriteCheckpoint(rank, assignment);
     return;
   }
   if (!rank.written.empty()) return;
@@ -479,7 +530,9 @@ void Simulation::CheckPlacements(const Cluster& cluster) {
     const auto run = cluster.FindRun(id);
     Epoch& seen = epochs_[id];
     if (run->epoch == seen) continue;
+    ASSERT_GT(run->epoch, seen) << id.value() << ": its epoch went back";
     seen = run->epoch;
+    if (run->epoch > run->placed_epoch) continue;  // its ranks were there before the cordon
     for (const Placement& place : run->placement) {
       const auto node = cluster.FindNode(place.node);
       ASSERT_FALSE(node->cordon.has_value())
@@ -529,6 +582,15 @@ int Simulation::drains() const {
   });
   EXPECT_TRUE(loaded.ok()) << loaded;
   return drains;
+}
+
+int Simulation::regroups() const {
+  int regroups = 0;
+  const Status loaded = store_->Load([&regroups](const StoredEvent& stored) {
+    regroups += std::holds_alternative<RunReconfigured>(stored.event.body) ? 1 : 0;
+  });
+  EXPECT_TRUE(loaded.ok()) << loaded;
+  return regroups;
 }
 
 int Simulation::stalls() const {

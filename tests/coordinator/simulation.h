@@ -38,6 +38,7 @@ class Simulation {
   int failures() const;
   int quarantined() const;
   int drains() const;      // number of drained runs
+  int regroups() const;    // groups that went on without ranks that died
   int stalls() const;      // failures because a rank made no progress
   int promotions() const;  // how often a trial of the sweep trained on to another rung
 
@@ -67,7 +68,10 @@ class Simulation {
   void PeerTurn(Peer& peer);
   bool MayConnect(const RankReport& rank, const Assignment& assignment);
   void TrainerTurn(Peer& peer, RankReport& rank);
+  void LosePeer(RankReport& rank, const Assignment& assignment);
+  void EnterGroup(RankReport& rank, const Assignment& assignment);
   bool Hangs(RankReport& rank, const Assignment& assignment);
+  void WriteCheckpoint(RankReport& rank, const Assignment& assignment);
   void RunStep(RankReport& rank, const Assignment& assignment);
   bool FindsDamaged(const Peer& peer, const Assignment& assignment);
   void ReadSuspected();
@@ -102,8 +106,9 @@ class Simulation {
   std::set<RunId> acknowledged_;
   // The NCCL id with which the ranks of each epoch connected.
   std::map<std::pair<RunId, Epoch>, std::string> connected_with_;
-  std::map<RunId, Epoch> epochs_;   // newest epoch seen
-  std::map<RunId, RunState> ends_;  // final states seen by users
+  std::map<RunId, Epoch> epochs_;    // newest epoch seen
+  std::map<RunId, Epoch> stepping_;  // newest epoch in which a rank committed a step
+  std::map<RunId, RunState> ends_;   // final states seen by users
   // sealed digests as trainers were told them
   std::map<std::pair<RunId, int64_t>, std::string> seals_;
   std::set<std::string> damaged_;  // digests of damaged checkpoints

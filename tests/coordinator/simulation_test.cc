@@ -24,6 +24,7 @@ TEST(Simulation, EveryRunEndsAndNothingAcknowledgedIsLost) {
   int drains = 0;
   int stalls = 0;
   int promotions = 0;
+  int regroups = 0;
   for (uint64_t seed = only > 0 ? only : 1; seed <= last; ++seed) {
     SCOPED_TRACE("GP_SIM_SEED=" + std::to_string(seed));
     Simulation simulation(seed);
@@ -35,10 +36,12 @@ TEST(Simulation, EveryRunEndsAndNothingAcknowledgedIsLost) {
     drains += simulation.drains();
     stalls += simulation.stalls();
     promotions += simulation.promotions();
+    regroups += simulation.regroups();
   }
   EXPECT_GT(drains, 0);
   EXPECT_GT(stalls, 0);
   EXPECT_GT(promotions, 0);
+  EXPECT_GT(regroups, 0);
   RecordProperty("coordinator_kills", kills);
   RecordProperty("failures", failures);
   EXPECT_GT(kills, 0);

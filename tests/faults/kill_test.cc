@@ -87,17 +87,20 @@ class Killer {
 struct Group {
   int ranks = 1;
   RankDevice device = RankDevice::kCpu;
+  bool in_place = false;  // stability.recovery
 };
 
 void PrintTo(const Group& group, std::ostream* out) {
   *out << group.ranks << (group.device == RankDevice::kCpu ? "_on_CPUs" : "_on_GPUs")
-       << (group.device == RankDevice::kGpuZero1 ? "_zero1" : "");
+       << (group.device == RankDevice::kGpuZero1 ? "_zero1" : "")
+       << (group.in_place ? "_in_place" : "");
 }
 
 class Kill : public ::testing::TestWithParam<Group> {};
 
 TEST_P(Kill, OfAnyProcessAtAnyMomentLeavesTheWeightsAsTheyWouldBe) {
-  const auto [workers, device] = GetParam();
+  const auto [workers, device, in_place] = GetParam();
+  const std::string more = in_place ? "stability: {recovery: in_place}\n" : "";
   const uint64_t seed = FaultSeed() + static_cast<uint64_t>(workers);
   std::cout << "seed " << seed << " (GP_FAULT_SEED=" << seed - static_cast<uint64_t>(workers)
             << ")\n";
@@ -109,7 +112,7 @@ TEST_P(Kill, OfAnyProcessAtAnyMomentLeavesTheWeightsAsTheyWouldBe) {
   Killer killer(cluster, node, seed);
   // If a run ends before all kills were made, the next run continues them.
   for (int kills = 0; kills < kKills && !HasFailure();) {
-    const std::string run = cluster.Submit(FaultRun(workers, kKilledSteps, device));
+    const std::string run = cluster.Submit(FaultRun(workers, kKilledSteps, device) + more);
     while (kills < kKills && killer.WaitForTheMoment(run)) kills += killer.Strike() ? 1 : 0;
     const v1::Run end = cluster.WaitForEnd(run);
     EXPECT_EQ(end.state(), v1::RUN_STATE_SUCCEEDED) << end.reason();
@@ -119,7 +122,9 @@ TEST_P(Kill, OfAnyProcessAtAnyMomentLeavesTheWeightsAsTheyWouldBe) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cpus, Kill, ::testing::Values(Group{1}, Group{2}, Group{4}));
+INSTANTIATE_TEST_SUITE_P(Cpus, Kill,
+                         ::testing::Values(Group{1}, Group{2}, Group{4},
+                                           Group{4, RankDevice::kCpu, /*in_place=*/true}));
 INSTANTIATE_TEST_SUITE_P(Gpus, Kill,
                          ::testing::Values(Group{1, RankDevice::kGpu}, Group{2, RankDevice::kGpu},
                                            Group{4, RankDevice::kGpuZero1}));

@@ -48,10 +48,12 @@ struct Agent::Executor {
 
   void operator()(const Spawn& action) const { agent.StartTrainer(action.assignment); }
   void operator()(const Decline& action) const {
-    Rank& rank = agent.ranks_.Add(
-        Rank{.key = KeyOf(action.assignment), .slot_id = action.assignment.slot_id()});
+    Rank& rank = agent.ranks_.Add(Rank{.key = KeyOf(action.assignment),
+                                       .slot_id = action.assignment.slot_id(),
+                                       .incarnation = action.assignment.incarnation()});
     agent.RecordExit(rank, action.exit);
   }
+  void operator()(const Continue& action) const { agent.ContinueRank(action.from, action.to); }
   void operator()(const SendConfigure& action) const {
     At(action.key).configured = true;
     agent.Send(action.key,
@@ -254,15 +256,16 @@ void Agent::HandleMessage(Rank& rank, const link::Message& message) {
     rank.progress.Observe(*progress, running_time_.passed());
   }
   const auto* written = std::get_if<link::CheckpointReport>(&message);
-  if (written != nullptr && written->epoch == rank.key.epoch) {
+  if (written != nullptr && BelongsTo(rank, written->epoch)) {
     metrics_.CheckpointWritten(
         rank.key, {.blocking_seconds = written->held_up_seconds,
                    .background_seconds = rank.save_times.Written(written->step, clock_.Now()),
                    .size_bytes = written->size_bytes});
   }
   const auto* report = std::get_if<link::StepReport>(&message);
-  if (report == nullptr || report->point.epoch != rank.key.epoch) return;
-  if (rank.phase < v1::RANK_PHASE_READY) return;  // it has no group yet, so it took no step
+  if (report == nullptr || !BelongsTo(rank, report->point.epoch)) return;
+  const bool of_this_group = report->point.epoch == rank.key.epoch;
+  if (of_this_group && rank.phase < v1::RANK_PHASE_READY) return;  // the group took no step yet
   stepped_ = true;
   metrics_.StepCommitted(rank.key, *report);
   if (rank.key.rank != 0) return;
@@ -387,6 +390,23 @@ void Agent::LaunchTrainer(const v1::Assignment& assignment, const TrainerCommand
           {{"trainer", Describe(rank.key)}, {"slot", slot.id}, {"pid", rank.pid}});
   Send(rank.key, link::Hello{.version = options_.version, .incarnation = rank.incarnation});
   Send(rank.key, ToStart(assignment, options_.data_address, static_cast<int>(slot.cores.size())));
+}
+
+void Agent::ContinueRank(const RankKey& from, const RankKey& to) {
+  const MonotonicTime now = clock_.Now();
+  Rank& rank = ranks_.Continue(from, to, now);
+  rank.exit_reported = false;  // under this key
+  exit_reports_.erase(from);
+  metrics_.RankEnded(from, now);
+  changed_ = true;
+  auto entry = running_.extract(from);
+  if (entry.empty()) return;
+  const Running& running = entry.mapped();
+  metrics_.RankContinues(to, rank.pid, running.group ? running.group->limit_bytes() : 0);
+  entry.key() = to;
+  running_.insert(std::move(entry));
+  LogInfo("trainer goes on in another group",
+          {{"trainer", Describe(from)}, {"as", Describe(to)}, {"pid", rank.pid}});
 }
 
 StatusOr<std::unique_ptr<TrainerGroup>> Agent::GroupFor(const Rank& rank, pid_t pid) {

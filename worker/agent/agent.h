@@ -85,6 +85,7 @@ class Agent {
   void Reconcile();
   void StartTrainer(const v1::Assignment& assignment);
   StatusOr<TrainerCommand> CommandFor(const v1::Assignment& assignment, const SlotInfo& slot) const;
+  void ContinueRank(const RankKey& from, const RankKey& to);
   void LaunchTrainer(const v1::Assignment& assignment, const TrainerCommand& command,
                      const SlotInfo& slot, Rank& rank);
   // Makes a control group for the process. Null, with the reason logged, if that is not possible;

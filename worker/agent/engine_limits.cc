@@ -34,6 +34,9 @@ struct EngineJudge {
   }
   std::string operator()(const link::Ready&) const { return ""; }
   std::string operator()(const link::Beat&) const { return ""; }
+  std::string operator()(const link::Held& m) const {
+    return TooLong("a reason", m.reason.size(), kEngineTextBytesMax);
+  }
   std::string operator()(const link::Finished&) const { return ""; }
   std::string operator()(const link::Failed&) const { return ""; }  // Observe cuts its text
   std::string operator()(const link::Stopped& m) const {

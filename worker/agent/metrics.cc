@@ -227,6 +227,10 @@ void AgentMetrics::TrainerStarted(const RankKey& key, int pid, uint64_t memory_l
   families_->memory.Started(key, pid, memory_limit_bytes);
 }
 
+void AgentMetrics::RankContinues(const RankKey& key, int pid, uint64_t memory_limit_bytes) {
+  families_->memory.Started(key, pid, memory_limit_bytes);
+}
+
 void AgentMetrics::TrainerExited(v1::ExitCause cause) {
   if (const auto found = families_->trainer_exits.find(cause);
       found != families_->trainer_exits.end()) {

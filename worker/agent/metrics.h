@@ -35,6 +35,8 @@ class AgentMetrics {
   void SetTelemetry(size_t waiting, uint64_t dropped_points, uint64_t dropped_lines);
   // `memory_limit_bytes`: the limit of its control group; 0 without one.
   void TrainerStarted(const RankKey& key, int pid, uint64_t memory_limit_bytes);
+  // The process of a rank that has ended goes on as this one.
+  void RankContinues(const RankKey& key, int pid, uint64_t memory_limit_bytes);
   // Also for assignments that were declined or could not be started.
   void TrainerExited(v1::ExitCause cause);
   void StepCommitted(const RankKey& key, const link::StepReport& report);

@@ -22,7 +22,7 @@ void Enter(Rank& rank, v1::RankPhase phase, MonotonicTime now) {
 
 bool ObserveStep(Rank& rank, const link::StepReport& report, MonotonicTime now) {
   rank.step = report.point.step;
-  if (rank.phase != v1::RANK_PHASE_READY) return false;
+  if (report.point.epoch != rank.key.epoch || rank.phase != v1::RANK_PHASE_READY) return false;
   Enter(rank, v1::RANK_PHASE_RUNNING, now);
   return true;
 }
@@ -41,14 +41,15 @@ struct Observer {
   bool operator()(const link::Ready& ready) const {
     if (ready.epoch != rank.key.epoch || rank.phase != v1::RANK_PHASE_LISTENING) return false;
     rank.step = ready.step;
+    rank.holds = false;
     Enter(rank, v1::RANK_PHASE_READY, now);
     return true;
   }
   bool operator()(const link::StepReport& report) const {
-    return report.point.epoch == rank.key.epoch && ObserveStep(rank, report, now);
+    return BelongsTo(rank, report.point.epoch) && ObserveStep(rank, report, now);
   }
   bool operator()(const link::CheckpointReport& written) const {
-    if (written.epoch != rank.key.epoch) return false;
+    if (!BelongsTo(rank, written.epoch)) return false;
     // An older unanswered checkpoint is not needed: the run resumes from the newest.
     if (rank.written.size() >= kUnansweredMax) rank.written.erase(rank.written.begin());
     rank.written.push_back(ToProto(written));
@@ -71,8 +72,13 @@ struct Observer {
     return false;  // the exit that follows reports it
   }
   bool operator()(const link::Waiting& waiting) const {
-    if (waiting.epoch != rank.key.epoch) return false;
+    if (!BelongsTo(rank, waiting.epoch)) return false;
     return std::exchange(rank.waiting, waiting.reason) != waiting.reason;
+  }
+  bool operator()(const link::Held& held) const {
+    if (held.epoch != rank.key.epoch) return false;
+    rank.step = held.committed;
+    return !std::exchange(rank.holds, true);
   }
   template <typename Other>
   bool operator()(const Other&) const {
@@ -104,6 +110,7 @@ v1::RankStatus StatusOf(const Rank& rank) {
   status.set_pid(rank.pid);
   for (const v1::WrittenCheckpoint& written : rank.written) *status.add_written() = written;
   if (!rank.exited()) status.set_waiting(rank.waiting);
+  if (!rank.exited()) status.set_holds(rank.holds);
   if (!rank.exited() && rank.reported_progress) {
     *status.mutable_progress() = *rank.reported_progress;
   }
@@ -113,6 +120,29 @@ v1::RankStatus StatusOf(const Rank& rank) {
     status.set_message(rank.exit.message);
   }
   return status;
+}
+
+bool BelongsTo(const Rank& rank, uint64_t epoch) {
+  return epoch <= rank.key.epoch && epoch >= rank.began_in.value_or(rank.key.epoch);
+}
+
+void ContinueAs(const RankKey& key, MonotonicTime now, Rank& rank) {
+  if (!rank.began_in) rank.began_in = rank.key.epoch;
+  rank.key = key;
+  if (rank.exited()) return;
+  rank.configured = false;
+  rank.told_go = false;
+  Enter(rank, v1::RANK_PHASE_LISTENING, now);
+}
+
+Rank& RankTable::Continue(const RankKey& from, const RankKey& to, MonotonicTime now) {
+  auto entry = ranks_.extract(from);
+  GP_CHECK(!entry.empty(), "{} is not in the table", Describe(from));
+  ContinueAs(to, now, entry.mapped());
+  entry.key() = to;
+  const auto added = ranks_.insert(std::move(entry));
+  GP_CHECK(added.inserted, "{} is already in the table", Describe(to));
+  return added.position->second;
 }
 
 Rank& RankTable::Add(Rank rank) {

@@ -36,6 +36,8 @@ std::string Describe(const RankKey& key);
 // The trainer's messages move it (Observe); a declined assignment is EXITED from the start.
 struct Rank {
   RankKey key;
+  // The epoch that the process was started for, if it continues in a later one.
+  std::optional<uint64_t> began_in;
   std::string slot_id;
   std::string incarnation;
   int pid = 0;
@@ -67,6 +69,7 @@ struct Rank {
 
   std::optional<MonotonicTime> link_lost_at;
   std::string waiting;                 // what the trainer waits for
+  bool holds = false;                  // it lost a peer and waits for the next group
   std::optional<link::Failed> failed;  // this and stopped: its last message
   std::optional<link::Stopped> stopped;
   ExitReport exit;
@@ -78,11 +81,19 @@ struct Rank {
 
 v1::RankStatus StatusOf(const Rank& rank);
 
+// Whether the process sent a message of `epoch` as a rank of this or an earlier epoch.
+bool BelongsTo(const Rank& rank, uint64_t epoch);
+
+// The process of `rank` is `key` from now on, in a group that has not formed yet.
+void ContinueAs(const RankKey& key, MonotonicTime now, Rank& rank);
+
 class RankTable {
  public:
   // REQUIRES: no rank with this key.
   Rank& Add(Rank rank);
   void Remove(const RankKey& key) { ranks_.erase(key); }
+  // ContinueAs for the rank `from`. REQUIRES: it exists, and none with the key `to`.
+  Rank& Continue(const RankKey& from, const RankKey& to, MonotonicTime now);
   Rank* Find(const RankKey& key);
   const Rank* Find(const RankKey& key) const;
   const std::map<RankKey, Rank>& all() const { return ranks_; }
@@ -96,7 +107,7 @@ class RankTable {
 };
 
 // Records a message from the trainer of `rank`. True when the agent should report it at once.
-// Ignores messages that carry another epoch than the rank's, and all after its exit.
+// Ignores messages of epochs that the process is not of, and all after its exit.
 bool Observe(Rank& rank, const link::Message& message, MonotonicTime now);
 
 }  // namespace gp::agent

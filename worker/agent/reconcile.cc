@@ -24,6 +24,18 @@ Assignments Index(const v1::DesiredState& desired) {
   return index;
 }
 
+// The rank of an earlier epoch whose process continues as this assignment; null if there is none.
+const Rank* FindContinued(const v1::Assignment& assignment, const RankTable& ranks) {
+  if (assignment.incarnation().empty()) return nullptr;
+  for (const auto& [key, rank] : ranks.all()) {
+    if (key.run_id == assignment.run_id() && key.epoch < assignment.epoch() &&
+        rank.slot_id == assignment.slot_id() && rank.incarnation == assignment.incarnation()) {
+      return &rank;
+    }
+  }
+  return nullptr;
+}
+
 // A newer epoch of the run is on this node, so this one is out of date even if it is listed.
 bool Superseded(const RankTable& ranks, const RankKey& key) {
   for (const auto& [other, rank] : ranks.all()) {
@@ -198,14 +210,26 @@ std::vector<Action> Reconcile(const v1::DesiredState* desired, const RankTable& 
                               MonotonicTime now, AgentMode mode) {
   std::vector<Action> actions;
   const Assignments wanted = desired == nullptr ? Assignments() : Index(*desired);
+  std::set<RankKey> continued;  // ranks that go on in a later epoch, and what they go on as
+  for (const auto& [key, assignment] : wanted) {
+    const Rank* earlier = ranks.Find(key) == nullptr ? FindContinued(*assignment, ranks) : nullptr;
+    if (earlier == nullptr) continue;
+    continued.insert({earlier->key, key});
+    actions.push_back(Continue{earlier->key, key});
+    Rank later = *earlier;
+    ContinueAs(key, now, later);
+    Tend(later, desired, assignment, slots, options, now, mode, actions);
+  }
   for (const auto& [key, rank] : ranks.all()) {
+    if (continued.contains(key)) continue;
     const auto found = wanted.find(key);
     Tend(rank, desired, found == wanted.end() ? nullptr : found->second, slots, options, now, mode,
          actions);
   }
   std::set<std::string> taken;
   for (const auto& [key, assignment] : wanted) {
-    if (ranks.Find(key) != nullptr || taken.contains(assignment->slot_id())) continue;
+    if (ranks.Find(key) != nullptr || continued.contains(key)) continue;
+    if (taken.contains(assignment->slot_id())) continue;
     auto action = Begin(*assignment, ranks, slots, options, mode);
     if (!action) continue;
     if (std::holds_alternative<Spawn>(*action)) taken.insert(assignment->slot_id());

@@ -27,6 +27,12 @@ struct Decline {
   v1::Assignment assignment;
   ExitReport exit;
 };
+// The process of `from` goes on as another rank, of a later epoch. Comes before other actions of
+// `to`.
+struct Continue {
+  RankKey from;
+  RankKey to;
+};
 struct SendConfigure {
   RankKey key;
   v1::Membership membership;
@@ -60,8 +66,8 @@ struct Kill {
 struct Forget {
   RankKey key;
 };
-using Action = std::variant<Spawn, Decline, SendConfigure, SendGo, SendStop, SendSealResult,
-                            Terminate, Kill, Forget>;
+using Action = std::variant<Spawn, Decline, Continue, SendConfigure, SendGo, SendStop,
+                            SendSealResult, Terminate, Kill, Forget>;
 
 struct ReconcileOptions {
   // Runs and checkpoints lie below it; empty: not checked.

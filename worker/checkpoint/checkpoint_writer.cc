@@ -223,8 +223,7 @@ class CheckpointWriter::Worker {
 
   StatusOr<SavedCheckpoint> Save(const CheckpointState& state) {
     const std::string directory = JoinPath(
-        parent_,
-        formats::CheckpointDirectoryName(state.step, identity_.epoch, identity_.incarnation));
+        parent_, formats::CheckpointDirectoryName(state.step, state.epoch, identity_.incarnation));
     if (directory != failed_) RETURN_IF_ERROR(CheckFree(directory));
     StatusOr<SavedCheckpoint> saved = WriteAll(state, directory);
     if (saved.ok()) return saved;
@@ -304,7 +303,7 @@ class CheckpointWriter::Worker {
     return {.run_id = identity_.run_id,
             .run_name = identity_.run_name,
             .incarnation = identity_.incarnation,
-            .epoch = identity_.epoch,
+            .epoch = state.epoch,
             .step = state.step,
             .tokens = state.tokens,
             .validation_loss = state.validation_loss,

@@ -31,7 +31,6 @@ struct CheckpointIdentity {
   std::string run_name;
   // Identifies this process; part of the directory's name, so two writers never use one directory.
   std::string incarnation;
-  uint64_t epoch = 0;
   runspec::ModelShape shape;
   runspec::TrainedParts trained;  // the optimizer's file holds moments of these alone
   std::string data_fingerprint;
@@ -43,6 +42,7 @@ struct CheckpointIdentity {
 // MakeParameterLayout(shape).
 struct CheckpointState {
   int64_t step = 0;
+  uint64_t epoch = 0;  // in which the save began; part of the directory's name
   int64_t tokens = 0;
   std::optional<double> validation_loss;
   formats::TrainingRecord record;

@@ -50,7 +50,6 @@ CheckpointIdentity IdentityOf(const TrainingPlace& place, const PreparedRun& run
   return {.run_id = place.run_id,
           .run_name = place.run_name,
           .incarnation = place.incarnation,
-          .epoch = place.epoch,
           .shape = run.spec.model,
           .trained = runspec::TrainedPartsOf(run.spec),
           .data_fingerprint = run.dataset.fingerprint,
@@ -235,6 +234,7 @@ Checkpoints::Checkpoints(const TrainingPlace& place, PreparedRun& run, Events ev
                    ? place.storage
                    : std::make_shared<RunStorage>(place.run_directory, /*broker=*/nullptr)),
       directory_(JoinPath(place.run_directory, "checkpoints")),
+      epoch_(place.epoch),
       events_(std::move(events)),
       clock_(clock),
       writer_(storage_, directory_, IdentityOf(place, run),
@@ -321,6 +321,7 @@ CheckpointState Checkpoints::StateOf(TrainingStep& training_step, const RunBudge
                                      std::optional<double> validation_loss) const {
   CheckpointState state;
   state.step = training_step.step();
+  state.epoch = epoch_;
   state.tokens = runspec::TokensBefore(run_.plan, training_step.step(), run_.start);
   state.validation_loss = validation_loss;
   const Optimizer& optimizer = training_step.optimizer();

@@ -57,6 +57,9 @@ class Checkpoints {
   // in flight.
   HostMoments* MomentsToFill(bool last);
 
+  // Later saves belong to this epoch: the process has entered another group.
+  void set_epoch(uint64_t epoch) { epoch_ = epoch; }
+
   bool in_flight() const { return writer_.in_flight(); }
 
   // Writes to the run's directory, also to a new one that replaced it.
@@ -94,6 +97,7 @@ class Checkpoints {
   const std::string run_directory_;
   const std::shared_ptr<RunStorage> storage_;
   const std::string directory_;
+  uint64_t epoch_;
   const Events events_;
   const Clock& clock_;
   HostMoments moments_;  // for a trainer with optimizer shards: the save in flight reads it

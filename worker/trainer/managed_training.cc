@@ -44,11 +44,11 @@ bool OnOneHost(const std::vector<std::string>& addresses) {
   });
 }
 
-// While this object exists, Stop may abort the group.
+// While this object exists, Stop and a newer Configure may abort the group.
 class AttachedGroup {
  public:
-  AttachedGroup(SupervisorLink& link, Communicator& group) : link_(link) {
-    link_.AttachGroup(group);
+  AttachedGroup(SupervisorLink& link, Communicator& group, uint64_t epoch) : link_(link) {
+    link_.AttachGroup(group, epoch);
   }
   ~AttachedGroup() { link_.ReleaseGroup(); }
   AttachedGroup(const AttachedGroup&) = delete;
@@ -67,6 +67,7 @@ class ManagedTraining final : public TrainingEvents {
   void Run() {
     ExchangeHello();
     start_ = Await<link::Start>("Start");
+    epoch_ = start_.epoch;
     step_ = start_.resume ? start_.resume->step : 0;
     runspec::RunSpec spec = LoadResolved(start_.resolved);
     ThrowIfUnusable(files_.Check(spec), /*begun=*/false);
@@ -77,16 +78,16 @@ class ManagedTraining final : public TrainingEvents {
     }
     TrainingLoop training(spec, Place(), *this, clock_, kProgressInterval);
     CheckShards(training.plan());
-    const auto group = FormGroup(on_device, spec.IsDeterministic());
-    const AttachedGroup attached(link_, *group);
-    training.Join(*group, decided_);
-    step_ = training.step();
-    link_.SetCommittedStep(step_);
-    link_.Send(link::Ready{.epoch = start_.epoch, .step = training.step()});
+    listener_.emplace(start_.data_address);
+    AddGroup(FormGroup(on_device, spec.IsDeterministic()));
+    holds_ = start_.world_size > 1 && spec.RegroupsInPlace();
+    if (!holds_) listener_.reset();  // later connections are refused
+    training.Join(*groups_.back(), decided_);
+    SendReady(training);
     Await<link::Go>("Go");
     link_.BeginSteps();
     if (RunSteps(training) == TrainingEnd::kStopped) LeaveSaved();
-    link_.Send(link::Finished{.epoch = start_.epoch, .step = training.step()});
+    link_.Send(link::Finished{.epoch = epoch_, .step = training.step()});
     if (written_step_) AwaitSeal(*written_step_);
   }
 
@@ -99,7 +100,7 @@ class ManagedTraining final : public TrainingEvents {
   void CheckpointWritten(const SavedCheckpoint& saved) override {
     written_step_ = saved.step;
     if (waiting_) SendWaiting("");
-    link_.Send(link::CheckpointReport{saved, start_.epoch, saved.held_up_seconds});
+    link_.Send(link::CheckpointReport{saved, epoch_, saved.held_up_seconds});
   }
 
   void AwaitRetry(const std::string& reason, std::chrono::nanoseconds pause) override {
@@ -112,16 +113,14 @@ class ManagedTraining final : public TrainingEvents {
   void SayStopped() {
     const std::string reason = link_.stop_reason();
     LogInfo("training stopped", {{"step", step_}, {"reason", reason}});
-    link_.Send(link::Stopped{.epoch = start_.epoch,
-                             .step = step_,
-                             .reason = reason.empty() ? "a peer was stopped" : reason});
+    link_.Send(link::Stopped{
+        .epoch = epoch_, .step = step_, .reason = reason.empty() ? "a peer was stopped" : reason});
   }
 
  private:
   TrainingEnd RunSteps(TrainingLoop& training) {
     try {
-      return training.Run({.at_once = link_.stop_token(),
-                           .after_step = [this] { return link_.leaving() != Leaving::kNo; }});
+      return RunInGroups(training);
     } catch (const TrainingStopped&) {
       if (MaySave(training)) SaveAndLeave(training);
       throw;
@@ -129,6 +128,61 @@ class ManagedTraining final : public TrainingEvents {
       if (MaySave(training)) SaveAndLeave(training);
       throw;
     }
+  }
+
+  // Trains in this group and, when it lost a rank, in the next one.
+  TrainingEnd RunInGroups(TrainingLoop& training) {
+    std::string lost;  // what broke the group; empty: nothing yet
+    while (true) {
+      try {
+        if (!lost.empty()) EnterNextGroup(training, lost);
+        return training.Run({.at_once = link_.stop_token(),
+                             .after_step = [this] { return link_.leaving() != Leaving::kNo; }});
+      } catch (const CollectiveError& error) {
+        if (!holds_ || !training.CanEnterGroup() || link_.leaving() != Leaving::kNo) throw;
+        lost = error.what();
+      }
+    }
+  }
+
+  // Keeps the state, and the memory of the groups before, until the next group has agreed on a
+  // step: the prepared gradient may be there.
+  void EnterNextGroup(TrainingLoop& training, const std::string& lost) {
+    groups_.back()->Abort(lost);
+    LogWarning("the group broke; this rank keeps its state and waits for another group",
+               {{"reason", lost}, {"step", training.step()}, {"prepared", training.prepared()}});
+    link_.Send(link::Held{.epoch = epoch_,
+                          .committed = training.step(),
+                          .prepared = training.prepared(),
+                          .reason = lost});
+    const GroupOptions options = GroupOf(AwaitNextConfigure());
+    AddGroup(ConnectCpus(options));
+    training.EnterGroup(*groups_.back(), epoch_);
+    groups_.erase(groups_.begin(), std::prev(groups_.end()));
+    SendReady(training);
+  }
+
+  link::Configure AwaitNextConfigure() {
+    while (true) {
+      auto message = link_.Next();
+      if (!message) throw TrainingStopped{};
+      auto* configure = std::get_if<link::Configure>(&*message);
+      if (configure == nullptr || configure->epoch <= epoch_) continue;  // a Go of this epoch
+      epoch_ = configure->epoch;
+      return std::move(*configure);
+    }
+  }
+
+  void AddGroup(std::unique_ptr<Communicator> group) {
+    attached_.reset();
+    groups_.push_back(std::move(group));
+    attached_.emplace(link_, *groups_.back(), epoch_);
+  }
+
+  void SendReady(const TrainingLoop& training) {
+    step_ = training.step();
+    link_.SetCommittedStep(step_);
+    link_.Send(link::Ready{.epoch = epoch_, .step = step_});
   }
 
   // Whether the last complete step can be saved after a step or an evaluation was aborted, here or
@@ -152,7 +206,7 @@ class ManagedTraining final : public TrainingEvents {
 
   void SendWaiting(const std::string& reason) {
     waiting_ = !reason.empty();
-    link_.Send(link::Waiting{.epoch = start_.epoch, .reason = reason});
+    link_.Send(link::Waiting{.epoch = epoch_, .reason = reason});
   }
 
   template <typename T>
@@ -201,15 +255,13 @@ class ManagedTraining final : public TrainingEvents {
                     start_.logical_shards, plan.logical_shards));
   }
 
-  // The listener's address identifies this process to the coordinator. It is closed when the group
-  // is complete, so that later connections are refused.
+  // The listener's address identifies this process to the coordinator.
   std::unique_ptr<Communicator> FormGroup(bool on_device, bool deterministic) {
-    const TcpListener listener(start_.data_address);
     const bool on_gpus = on_device && start_.world_size > 1;
-    link_.Send(OfferOf(listener, on_device, on_gpus));
+    link_.Send(OfferOf(*listener_, on_device, on_gpus));
     const link::Configure configure = AwaitConfigure();
     const GroupOptions options = GroupOf(configure);
-    if (!on_gpus) return ConnectCpus(options, listener);
+    if (!on_gpus) return ConnectCpus(options);
     if (options.encrypted && !OnOneHost(options.addresses)) {
       throw TrainingError(ExitCause::kConfig, kGpusDoNotEncrypt);
     }
@@ -237,9 +289,8 @@ class ManagedTraining final : public TrainingEvents {
     }
   }
 
-  std::unique_ptr<Communicator> ConnectCpus(const GroupOptions& options,
-                                            const TcpListener& listener) {
-    auto group = TcpCommunicator::Connect(options, listener, link_.stop_token());
+  std::unique_ptr<Communicator> ConnectCpus(const GroupOptions& options) {
+    auto group = TcpCommunicator::Connect(options, *listener_, link_.BeginForming(options.epoch));
     if (group->strangers() > 0) {
       LogWarning("connections of strangers refused", {{"count", group->strangers()}});
     }
@@ -271,7 +322,8 @@ class ManagedTraining final : public TrainingEvents {
             .secret = configure.secret,
             .encrypted = configure.encrypted.value_or(false),
             .machine = MachineIdentity(),
-            .timeout = CollectiveTimeout::kLong};
+            .timeout = CollectiveTimeout::kLong,
+            .regroups = configure.epoch != start_.epoch};
   }
 
   // Waits until the coordinator has sealed the final checkpoint. Without it in the catalogue, the
@@ -291,7 +343,14 @@ class ManagedTraining final : public TrainingEvents {
   const Clock& clock_;
   std::string incarnation_;
   link::Start start_;
-  EngineRecord decided_;                 // set by AwaitConfigure
+  uint64_t epoch_ = 0;    // of the group; grows when this process enters another one
+  EngineRecord decided_;  // set by AwaitConfigure
+  bool holds_ = false;    // this rank keeps its state when it loses a peer
+  // Closed when the group is complete, unless this process may enter another one.
+  std::optional<TcpListener> listener_;
+  // The group in force is the last one.
+  std::vector<std::unique_ptr<Communicator>> groups_;
+  std::optional<AttachedGroup> attached_;
   int64_t step_ = 0;                     // last committed step
   std::optional<int64_t> written_step_;  // step of the newest checkpoint that this process wrote
   bool waiting_ = false;  // a Waiting message with a reason was sent to the supervisor

@@ -26,6 +26,7 @@ constexpr milliseconds kBeatInterval{100};
 // machine was.
 constexpr milliseconds kRunningMax{500};
 constexpr size_t kInboxCapacity = 64;
+constexpr const char* kAnotherGroup = "the coordinator has formed another group";
 
 std::optional<milliseconds> Milliseconds(std::optional<int64_t> count) {
   return count ? std::optional(milliseconds(*count)) : std::nullopt;
@@ -102,6 +103,7 @@ void SupervisorLink::LeaveAtOnce() {
 void SupervisorLink::BreakOff() {
   if (stop_.stop_requested()) return;
   stop_.request_stop();
+  forming_.request_stop();
   if (group_ != nullptr) group_->Abort(stop_reason_);
 }
 
@@ -118,10 +120,27 @@ bool SupervisorLink::LeavesWithin(std::chrono::nanoseconds timeout, Leaving way)
   return leaving() >= way;
 }
 
-void SupervisorLink::AttachGroup(Communicator& communicator) {
+void SupervisorLink::AttachGroup(Communicator& communicator, uint64_t epoch) {
   MutexLock lock(mutex_);
   group_ = &communicator;
   if (stop_.stop_requested()) group_->Abort(stop_reason_);
+  if (newest_epoch_ > epoch) group_->Abort(kAnotherGroup);
+}
+
+std::stop_token SupervisorLink::BeginForming(uint64_t epoch) {
+  MutexLock lock(mutex_);
+  forming_ = std::stop_source();
+  if (stop_.stop_requested() || newest_epoch_ > epoch) forming_.request_stop();
+  return forming_.get_token();
+}
+
+// The newest group is the only one in force.
+void SupervisorLink::NoteConfigure(uint64_t epoch) {
+  MutexLock lock(mutex_);
+  if (epoch <= newest_epoch_) return;
+  newest_epoch_ = epoch;
+  forming_.request_stop();
+  if (group_ != nullptr) group_->Abort(kAnotherGroup);
 }
 
 void SupervisorLink::ReleaseGroup() {
@@ -184,6 +203,9 @@ void SupervisorLink::Read() {
 }
 
 void SupervisorLink::Handle(link::Message message) {
+  if (const auto* configure = std::get_if<link::Configure>(&message)) {
+    NoteConfigure(configure->epoch);
+  }
   if (const auto* stop = std::get_if<link::Stop>(&message)) {
     LogInfo("stop requested",
             {{"reason", stop->reason}, {"save_within_ms", stop->save_within_ms.value_or(0)}});

@@ -71,9 +71,14 @@ class SupervisorLink {
   // is not.
   bool LeavesWithin(std::chrono::nanoseconds timeout, Leaving way) EXCLUDES(mutex_);
 
-  // Interrupting a step aborts `communicator`, until it is released.
-  void AttachGroup(Communicator& communicator) EXCLUDES(mutex_);
+  // Interrupting a step aborts `communicator`, until it is released. So does a Configure of a later
+  // epoch than `epoch`.
+  void AttachGroup(Communicator& communicator, uint64_t epoch) EXCLUDES(mutex_);
   void ReleaseGroup() EXCLUDES(mutex_);
+
+  // Requested when the group of `epoch` must not be waited for any more: the step must be
+  // interrupted, or there is a Configure of a later epoch. Replaces the token of the last call.
+  std::stop_token BeginForming(uint64_t epoch) EXCLUDES(mutex_);
 
   // Sets the step that Stopped names if this process exits without its main thread.
   void SetCommittedStep(int64_t step) { committed_step_ = step; }
@@ -81,6 +86,7 @@ class SupervisorLink {
  private:
   void Read();
   void Handle(link::Message message);
+  void NoteConfigure(uint64_t epoch) EXCLUDES(mutex_);
   void NoteSeal(const link::SealResult& result) EXCLUDES(mutex_);
   void BreakOff() REQUIRES(mutex_);
   void LeaveAtOnce() REQUIRES(mutex_);
@@ -102,6 +108,8 @@ class SupervisorLink {
   CondVar changed_;                                                    // a seal or a stop
   std::optional<link::SealResult> last_seal_ GUARDED_BY(mutex_);
   Communicator* group_ GUARDED_BY(mutex_) = nullptr;
+  uint64_t newest_epoch_ GUARDED_BY(mutex_) = 0;  // of all Configures so far
+  std::stop_source forming_ GUARDED_BY(mutex_);
   std::string stop_reason_ GUARDED_BY(mutex_);
   std::set<StopAsker> askers_ GUARDED_BY(mutex_);
   std::jthread reader_;

@@ -31,10 +31,11 @@ double Seconds(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-TrainingStep::FillBatch FillFrom(BatchReader& batches) {
+// Reads from the reader that `batches` holds at each call.
+TrainingStep::FillBatch FillFrom(const std::unique_ptr<BatchReader>& batches) {
   return [&batches](int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
                     std::span<int32_t> targets) {
-    ThrowIfUnusable(batches.Read(step, shard, micro_batch, tokens, targets), /*begun=*/true);
+    ThrowIfUnusable(batches->Read(step, shard, micro_batch, tokens, targets), /*begun=*/true);
   };
 }
 
@@ -61,6 +62,7 @@ TrainingLoop::TrainingLoop(runspec::RunSpec spec, TrainingPlace place, TrainingE
 
 void TrainingLoop::Join(Communicator& communicator, const EngineRecord& decided) {
   communicator_ = &communicator;
+  epoch_ = place_.epoch;
   AwaitInitialState();
   run_.start = StartOf(run_, place_.resume);
   budget_ = RunBudget(run_.spec, run_.start);
@@ -76,21 +78,69 @@ void TrainingLoop::Join(Communicator& communicator, const EngineRecord& decided)
                          {"threads", place_.threads},
                          {"micro_batch", run_.spec.batch.micro_batch},
                          {"accumulation", run_.plan.accumulation}});
-  const ShardRange owned =
-      OwnedShards(run_.plan.logical_shards, communicator.rank(), communicator.size());
-  batches_ = std::make_unique<BatchReader>(*run_.batches, run_.plan, owned.first, owned.count);
+  ReadOwnShards();
   training_step_ = std::make_unique<TrainingStep>(
-      run_.spec, run_.plan, *run_.model, FillFrom(*batches_), communicator, clock_, run_.start);
+      run_.spec, run_.plan, *run_.model, FillFrom(batches_), communicator, clock_, run_.start);
   LoadInitialState();
   evaluation_.emplace(run_, communicator);
   AgreeOnStep();
   steps_before_ = training_step_->step();
-  if (leads()) OpenRecords();
+  if (leads()) OpenRecords(training_step_->step());
   AgreeOnBudget();
   LogInfo("group joined", {{"rank", communicator.rank()},
                            {"ranks", communicator.size()},
                            {"epoch", place_.epoch},
                            {"step", training_step_->step()}});
+}
+
+void TrainingLoop::ReadOwnShards() {
+  const ShardRange owned =
+      OwnedShards(run_.plan.logical_shards, communicator_->rank(), communicator_->size());
+  batches_ = std::make_unique<BatchReader>(*run_.batches, run_.plan, owned.first, owned.count);
+}
+
+bool TrainingLoop::CanEnterGroup() const {
+  return training_step_ != nullptr && training_step_->intact() && run_.spec.RegroupsInPlace();
+}
+
+void TrainingLoop::EnterGroup(Communicator& communicator, uint64_t epoch) {
+  communicator_ = &communicator;
+  epoch_ = epoch;
+  if (const auto completed = training_step_->EnterGroup(communicator)) NoteCommitted(*completed);
+  ReadOwnShards();
+  evaluation_.emplace(run_, communicator);
+  if (leads() && records_ == nullptr) LeadFromNowOn();
+  if (checkpoints_ != nullptr) checkpoints_->set_epoch(epoch);
+  AgreeOnUnfinished();
+  LogInfo("group entered", {{"rank", communicator.rank()},
+                            {"ranks", communicator.size()},
+                            {"epoch", epoch},
+                            {"step", training_step_->step()}});
+}
+
+// Ranks of a broken group may be at different points after the step that all have committed. If one
+// of them has a measured budget, it is the one that rank 0 sent.
+void TrainingLoop::AgreeOnUnfinished() {
+  const bool owes_evaluation = newest_ && !newest_->evaluated;
+  const bool owes_step = newest_ && !newest_->concluded;
+  double most[5] = {owes_step ? 1.0 : 0.0, owes_evaluation ? 1.0 : 0.0,
+                    evaluation_owed_ ? 1.0 : 0.0, static_cast<double>(budget_.timed().steps),
+                    static_cast<double>(budget_.timed().measured_steps)};
+  communicator_->AllReduceMax(most);
+  finishes_step_ = newest_ && most[0] > 0;
+  repeats_evaluation_ = most[1] > 0;
+  evaluation_owed_ = !newest_ && most[2] > 0;
+  budget_.set_timed(
+      {.steps = static_cast<int64_t>(most[3]), .measured_steps = static_cast<int64_t>(most[4])});
+}
+
+// The rank that led has died, perhaps before it had written the newest step, so this rank writes
+// that step again.
+void TrainingLoop::LeadFromNowOn() {
+  OpenRecords(newest_ ? newest_->result.step - 1 : training_step_->step());
+  if (newest_) newest_->reported = newest_->concluded = false;
+  LogInfo("this rank writes the run's records and checkpoints from now on",
+          {{"step", training_step_->step()}});
 }
 
 // Waits until every rank sees the checkpoint whose state LoadInitialState reads.
@@ -118,39 +168,72 @@ void TrainingLoop::LoadInitialState() {
 }
 
 TrainingEnd TrainingLoop::Run(const StopRequests& stop) {
-  started_ = clock_.Now();
-  if (leads() && run_.spec.checkpoint.every_auto) timed_saves_.emplace(started_);
+  if (!newest_) started_ = clock_.Now();
+  if (leads() && run_.spec.checkpoint.every_auto && !timed_saves_) {
+    timed_saves_.emplace(clock_.Now());
+  }
   training_step_->set_request([this, &stop] {
     if (stop.after_step()) return StepRequest::kStop;
     return TimedSaveIsDue() ? StepRequest::kSave : StepRequest::kNone;
   });
   if (evaluation_owed_) CatchUpEvaluation(stop.at_once);
+  if (finishes_step_ && FinishStep(stop) == TrainingEnd::kStopped) return TrainingEnd::kStopped;
   while (!budget_.Done(training_step_->step())) {
     const progress::InPhase phase(progress::Phase::kBetweenSteps);
     training_step_->set_schedule_steps(budget_.ScheduleSteps(training_step_->step()));
-    const StepResult result = RunStep(stop.at_once);
-    if (AfterStep(result, stop) == TrainingEnd::kStopped) return TrainingEnd::kStopped;
+    NoteCommitted(RunStep(stop.at_once));
+    if (FinishStep(stop) == TrainingEnd::kStopped) return TrainingEnd::kStopped;
   }
   return TrainingEnd::kFinished;
 }
 
-// Does the evaluation, sample and save that are due even if the training stops after this step,
-// because a process that resumes from it does not repeat them.
-TrainingEnd TrainingLoop::AfterStep(const StepResult& result, const StopRequests& stop) {
+void TrainingLoop::NoteCommitted(const StepResult& result) {
+  newest_ = CommittedStep{.result = result};
   if (steps_taken_ == 0) LogFirstStep();
   Measure(result);
+}
+
+// Does the evaluation, sample and save that are due even if the training stops after this step,
+// because a process that resumes from it does not repeat them.
+TrainingEnd TrainingLoop::FinishStep(const StopRequests& stop) {
+  const StepResult& result = newest_->result;
   if (budget_.NeedsCalibration(result.step)) Calibrate();
   calibrated_step_ = result.step;
-  const Evaluated evaluated = EvaluateOrReport(result, stop.at_once);
-  const bool best = evaluated.loss && budget_.early_stop().Observe(result.step, *evaluated.loss);
+  if (!newest_->evaluated) {
+    newest_->evaluated = EvaluateOrReport(result, stop.at_once);
+  } else if (repeats_evaluation_) {
+    Evaluated again;  // for a rank that has not evaluated this step
+    EvaluateInto(stop.at_once, again);
+  }
+  finishes_step_ = repeats_evaluation_ = false;
+  return newest_->concluded ? EndAfter(result) : Conclude(stop);
+}
+
+TrainingEnd TrainingLoop::Conclude(const StopRequests& stop) {
+  const StepResult& result = newest_->result;
+  const Evaluated& evaluated = *newest_->evaluated;
+  const bool best = evaluated.loss && ObserveOnce(result.step, *evaluated.loss);
   Report(result, evaluated);
   SampleIfDue(stop.at_once);
-  const bool done = budget_.Done(result.step);
-  Save(evaluated.loss, SaveIsDue(best, result.save), result.last || done);
-  return result.last && !done ? TrainingEnd::kStopped : TrainingEnd::kFinished;
+  Save(evaluated.loss, SaveIsDue(best, result.save), result.last || budget_.Done(result.step));
+  newest_->concluded = true;
+  return EndAfter(result);
+}
+
+TrainingEnd TrainingLoop::EndAfter(const StepResult& result) const {
+  return result.last && !budget_.Done(result.step) ? TrainingEnd::kStopped : TrainingEnd::kFinished;
+}
+
+// Passes the loss of an evaluation to early stopping, unless it has seen it. True when it is the
+// best so far.
+bool TrainingLoop::ObserveOnce(int64_t step, double validation_loss) {
+  EarlyStop& early_stop = budget_.early_stop();
+  if (std::exchange(observed_step_, step) != step) early_stop.Observe(step, validation_loss);
+  return early_stop.state().best_step == step;
 }
 
 void TrainingLoop::SaveNow() {
+  if (!newest_->reported) Report(newest_->result, {});
   checkpoints_->SaveLast(*training_step_, budget_, std::nullopt, /*final=*/false);
 }
 
@@ -218,12 +301,13 @@ void TrainingLoop::AdoptBudget(StepBudget budget) {
   budget_.set_timed(budget);
 }
 
-void TrainingLoop::OpenRecords() {
+// The records begin as they were after `step` steps.
+void TrainingLoop::OpenRecords(int64_t step) {
   const progress::Awaiting waiting(progress::Wait::kStorage);
-  records_ = std::make_unique<RunRecords>(ValueOrThrow(
-      ExitCause::kStorage, RunRecords::Open(place_.run_directory, training_step_->step(), clock_)));
+  records_ = std::make_unique<RunRecords>(
+      ValueOrThrow(ExitCause::kStorage, RunRecords::Open(place_.run_directory, step, clock_)));
   records_->WriteResolved(runspec::ResolvedYaml(run_.spec));
-  if (run_.spec.budget.wall_time.count() > 0) {
+  if (run_.spec.budget.wall_time.count() > 0 && !newest_) {
     recorded_before_ = ReadRecordedSteps(place_.run_directory);
   }
   divergence_.emplace(run_.spec.model.vocabulary);
@@ -337,13 +421,21 @@ bool TrainingLoop::TasksAreDue() const {
 Evaluated TrainingLoop::EvaluateOrReport(const StepResult& result, const std::stop_token& stop) {
   Evaluated evaluated;
   try {
-    if (Due(run_.spec.eval.every_steps)) evaluation_->Validate(stop, evaluated);
-    if (TasksAreDue()) evaluation_->AskTasks(stop, evaluated);
+    EvaluateInto(stop, evaluated);
     return evaluated;
+  } catch (const CollectiveError&) {
+    // A rank that enters another group evaluates the step again and reports it then.
+    if (!CanEnterGroup()) Report(result, evaluated);
+    throw;
   } catch (...) {
     Report(result, evaluated);
     throw;
   }
+}
+
+void TrainingLoop::EvaluateInto(const std::stop_token& stop, Evaluated& evaluated) {
+  if (Due(run_.spec.eval.every_steps)) evaluation_->Validate(stop, evaluated);
+  if (TasksAreDue()) evaluation_->AskTasks(stop, evaluated);
 }
 
 // Evaluates a checkpoint that was saved before its evaluation was done, so that early stopping
@@ -353,7 +445,7 @@ void TrainingLoop::CatchUpEvaluation(const std::stop_token& stop) {
   if (Due(run_.spec.eval.every_steps)) evaluation_->Validate(stop, evaluated);
   evaluation_owed_ = false;
   if (!evaluated.loss) return;
-  budget_.early_stop().Observe(training_step_->step(), *evaluated.loss);
+  ObserveOnce(training_step_->step(), *evaluated.loss);
   LogInfo("evaluation of the resumed step",
           {{"step", training_step_->step()},
            {"validation_loss", fmt::format("{:.4f}", *evaluated.loss)}});
@@ -374,7 +466,7 @@ contract::TrainingPoint TrainingLoop::MakePoint(const StepResult& result,
                                                 const Evaluated& evaluated) const {
   const auto tokens = static_cast<double>(runspec::TokensAt(run_.plan, result.step - 1));
   contract::TrainingPoint point;
-  point.epoch = place_.epoch;
+  point.epoch = epoch_;
   point.step = result.step;
   point.tokens = runspec::TokensBefore(run_.plan, result.step, run_.start);
   point.loss = result.loss;
@@ -431,6 +523,7 @@ void TrainingLoop::Report(const StepResult& result, const Evaluated& evaluated) 
     point.warning = checkpoints_->TakeWarning().value_or("");
   }
   events_.StepCommitted({.point = point, .rank = MakeRankNumbers(result)});
+  newest_->reported = true;
   if (!leads()) return;
   if (result.overflowed) {
     LogInfo("update skipped: the loss scale was too large",

@@ -67,6 +67,19 @@ class TrainingLoop {
   // must outlive this object. A collective operation.
   void Join(Communicator& communicator, const EngineRecord& decided = {});
 
+  // Continues in another group after Run or this function threw CollectiveError. `communicator`
+  // must outlive this object, and the group before must exist until this returns; then call Run
+  // again. All ranks then finish the newest committed step together: if a rank of the group before
+  // was interrupted in what follows the step, all repeat its evaluation. If the ranks before this
+  // one died, it writes the records and saves from now on. A collective operation. REQUIRES:
+  // CanEnterGroup().
+  void EnterGroup(Communicator& communicator, uint64_t epoch);
+  // Whether this rank holds the whole state of a committed step, so that it can go on in another
+  // group.
+  bool CanEnterGroup() const;
+  // Whether this rank is ready to commit the step after step() (TrainingStep::prepared).
+  bool prepared() const { return training_step_->prepared(); }
+
   // Trains to the end of the budget, or until a rank of the group asks to leave after its step. All
   // ranks return after the same step. Rank 0 returns after it has saved that step.
   TrainingEnd Run(const StopRequests& stop);
@@ -80,16 +93,31 @@ class TrainingLoop {
   int64_t step() const { return training_step_->step(); }
 
  private:
+  // The newest step that this process committed.
+  struct CommittedStep {
+    StepResult result;
+    std::optional<Evaluated> evaluated;  // absent until its evaluation is done, or was not due
+    bool reported = false;
+    bool concluded = false;  // reported, sampled and saved, as far as that was due
+  };
+
   bool leads() const { return communicator_->rank() == 0; }
   bool Due(int64_t every_steps) const;
+  void ReadOwnShards();
   void AwaitInitialState();
   void LoadInitialState();
+  void AgreeOnUnfinished();
   void AgreeOnStep();
   void AgreeOnBudget();
   void AdoptBudget(StepBudget budget);
-  void OpenRecords();
+  void OpenRecords(int64_t step);
+  void LeadFromNowOn();
   void Calibrate();
-  TrainingEnd AfterStep(const StepResult& result, const StopRequests& stop);
+  void NoteCommitted(const StepResult& result);
+  TrainingEnd FinishStep(const StopRequests& stop);
+  TrainingEnd Conclude(const StopRequests& stop);
+  TrainingEnd EndAfter(const StepResult& result) const;
+  bool ObserveOnce(int64_t step, double validation_loss);
   StepResult RunStep(const std::stop_token& stop);
   void LogFirstStep() const;
   void Measure(const StepResult& result);
@@ -99,6 +127,7 @@ class TrainingLoop {
   double SecondsOf(const std::function<void()>& work) const;
   bool TasksAreDue() const;
   Evaluated EvaluateOrReport(const StepResult& result, const std::stop_token& stop);
+  void EvaluateInto(const std::stop_token& stop, Evaluated& evaluated);
   void CatchUpEvaluation(const std::stop_token& stop);
   std::string EndReason(const SavedCheckpoint& saved) const;
   std::optional<double> ProcessorWaitOf(const StepResult& result) const;
@@ -117,6 +146,7 @@ class TrainingLoop {
   RunBudget budget_;
   ProgressLog progress_log_;
   Communicator* communicator_ = nullptr;         // since Join
+  uint64_t epoch_ = 0;                           // of the group
   std::unique_ptr<BatchReader> batches_;         // since Join
   std::unique_ptr<TrainingStep> training_step_;  // since Join
   std::optional<RunEvaluation> evaluation_;      // since Join
@@ -142,6 +172,11 @@ class TrainingLoop {
   int64_t calibrated_step_ = -1;
   // True when the checkpoint that this rank resumed from has no validation loss.
   bool evaluation_owed_ = false;
+  std::optional<CommittedStep> newest_;  // absent before the first step of this process
+  // A group broke after newest_ was committed; Run finishes that step before it takes another one.
+  bool finishes_step_ = false;
+  bool repeats_evaluation_ = false;  // then: a rank of the group has not evaluated it
+  int64_t observed_step_ = -1;       // the newest one whose loss early stopping has seen
 };
 
 }  // namespace gp::engine

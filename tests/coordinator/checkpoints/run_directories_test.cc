@@ -20,7 +20,7 @@ Run MakeRun(RunState state, Epoch epoch, bool holds_slots) {
   run.id = RunId("r");
   run.submission = std::make_shared<const Submission>(SampleSubmission());
   run.state = state;
-  run.epoch = epoch;
+  run.epoch = run.placed_epoch = epoch;
   run.holds_slots = holds_slots;
   return run;
 }
@@ -39,6 +39,17 @@ TEST(FindOrphans, LeavesWhatIsSealedAndWhatIsBeingWritten) {
   EXPECT_EQ(FindOrphans(run, {"step-00000010-e1-aaa", "step-00000020-e1-aaa",
                               "step-00000020-e3-bbb", "notes.txt"}),
             Names{"step-00000020-e1-aaa"});
+}
+
+// The processes of epoch 2 go on in epoch 4.
+TEST(FindOrphans, LeavesWhatAProcessBeganToWriteInAnEarlierEpoch) {
+  auto run = MakeRun(RunState::kRunning, 4, true);
+  run.placed_epoch = 2;
+  run.checkpoints = {Sealed("step-00000010-e2-aaa", false)};
+  EXPECT_EQ(
+      FindOrphans(run, {"step-00000010-e2-aaa", "step-00000005-e2-aaa", "step-00000020-e1-bbb",
+                        "step-00000020-e2-aaa", "step-00000030-e3-aaa", "step-00000040-e4-aaa"}),
+      (Names{"step-00000005-e2-aaa", "step-00000020-e1-bbb"}));
 }
 
 TEST(FindOrphans, TakesTheLeavingsOfAnEpochThatIsOver) {

@@ -362,6 +362,7 @@ TEST(Convert, AnAssignmentIsToldFieldByField) {
   Assignment assignment{.run = std::make_shared<const RunValue>(FullRun()),
                         .rank = 1,
                         .slot = SlotId("s1"),
+                        .incarnation = "process-1",
                         .resume = FullCheckpoint(10, 1.5),
                         .nccl_id = "00ff",
                         .stop = true,
@@ -372,7 +373,7 @@ TEST(Convert, AnAssignmentIsToldFieldByField) {
   const v1::Assignment told = ToProto(assignment, GroupKey(GroupKey::Bytes{1}));
   EXPECT_EQ(DifferenceBetween(Parse<v1::Assignment>(R"(
       run_id: "run-id" run_name: "tiny" epoch: 7 rank: 1 world_size: 2 slot_id: "s1"
-      kind: RUN_KIND_EVAL resolved: "name: tiny\nseed: 1\ninit_from: /models/gpt2\n"
+      incarnation: "process-1" kind: RUN_KIND_EVAL resolved: "name: tiny\nseed: 1\ninit_from: /models/gpt2\n"
       run_directory: "/storage/runs/r" of_owner: true begun: true begins_leg: true
       resume { step: 10 directory: "/storage/10" manifest_digest: "digest-10" }
       membership {
@@ -417,8 +418,9 @@ TEST(Convert, EveryKindOfEventIsDescribed) {
                   "the final checkpoint is sealed", "its sweep was cancelled",
                   "cancel requested, without saving", "cancelled by the user",
                   "extended to 200 steps", "it fits", "every rank is ready", "pause requested",
-                  "paused at step 20", "resumed", "it fits", "every rank is ready", "changed",
-                  "the next leg begins", "cancel requested, without saving",
+                  "paused at step 20", "resumed", "it fits", "every rank listens",
+                  "every rank is ready", "rank 0: killed; the run goes on with 1 of 2 ranks",
+                  "changed", "the next leg begins", "cancel requested, without saving",
                   "cancelled by the user",
                   "label team=research set, label a removed, note changed"));
 }
@@ -443,7 +445,8 @@ TEST(Convert, ARankIsReadFieldByField) {
         isa_levels: "avx512" isa_levels: "avx2" kernels { key: "avx2" value: "choices" }
         nccl_id: "00ff" }
       waiting: "no room"
-      progress { phase: "backward" waits_for: "peer" peer: 1 still_ms: 2100 limit_ms: 2000 })");
+      progress { phase: "backward" waits_for: "peer" peer: 1 still_ms: 2100 limit_ms: 2000 }
+      holds: true)");
   ASSERT_THAT(UnsetFields(status), IsEmpty());
   const auto ranks = [&status] {
     google::protobuf::RepeatedPtrField<v1::RankStatus> statuses;
@@ -453,7 +456,10 @@ TEST(Convert, ARankIsReadFieldByField) {
   ASSERT_EQ(ranks.size(), 1u);
   // Fails to compile when a member is added: then set its field in the message and check it here.
   const auto& [run, epoch, rank, slot, incarnation, phase, address, isa_levels, kernels, nccl_id,
-               step, cause, exit_code, message, written, waiting, progress, exited_at] = ranks[0];
+               step, cause, exit_code, message, written, waiting, progress, holds, exited_at,
+               held_since] = ranks[0];
+  EXPECT_TRUE(holds);
+  EXPECT_EQ(held_since, Instant());
   ASSERT_TRUE(progress.has_value());
   EXPECT_EQ(progress->phase, "backward");
   EXPECT_TRUE(progress->awaits_peer);

@@ -106,21 +106,21 @@ int Count(const Members&...) {
 // Fails to compile when a member is added: then store it and name it here.
 TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
   const auto& [name, source, resolved, digest, request_id, workers, priority, space, labels, steps,
-               tokens, retries, backoff, backoff_max, kind, directory, keep_last, keep_best,
-               keep_every, threads, shards, device, of_owner, seen, model, dataset, precision,
-               parent, parent_leg, parent_step, parent_tokens, keeps_position, not_stored_record,
-               not_stored_texts, not_stored_model] = SampleSubmission();
+               tokens, survivors, retries, backoff, backoff_max, kind, directory, keep_last,
+               keep_best, keep_every, threads, shards, device, of_owner, seen, model, dataset,
+               precision, parent, parent_leg, parent_step, parent_tokens, keeps_position,
+               not_stored_record, not_stored_texts, not_stored_model] = SampleSubmission();
   EXPECT_EQ(Count(name, source, resolved, digest, workers, priority, space, labels, steps, tokens,
-                  retries, backoff, backoff_max, kind, directory, keep_last, keep_best, keep_every,
-                  threads, shards, device, of_owner, seen, model, dataset, precision, parent,
-                  parent_leg, parent_step, parent_tokens, keeps_position),
+                  survivors, retries, backoff, backoff_max, kind, directory, keep_last, keep_best,
+                  keep_every, threads, shards, device, of_owner, seen, model, dataset, precision,
+                  parent, parent_leg, parent_step, parent_tokens, keeps_position),
             pb::RunSubmitted::descriptor()->field_count());
   const auto& [placed_epoch, placement, why, resume, placed_threads, isa, placed_on, placed_leg] =
       RunPlaced{};
   EXPECT_EQ(Count(placed_epoch, placement, why, resume, placed_threads, isa, placed_on, placed_leg),
             pb::RunPlaced::descriptor()->field_count());
-  const auto& [rank, node, slot] = Placement{};
-  EXPECT_EQ(Count(rank, node, slot), pb::Placement::descriptor()->field_count());
+  const auto& [rank, node, slot, process] = Placement{};
+  EXPECT_EQ(Count(rank, node, slot, process), pb::Placement::descriptor()->field_count());
   const auto& [ready_epoch, addresses, nonce, ready_isa, kernels, encrypted] = RunGroupReady{};
   EXPECT_EQ(Count(ready_epoch, addresses, nonce, ready_isa, kernels, encrypted),
             pb::RunGroupReady::descriptor()->field_count());
@@ -144,6 +144,9 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
   EXPECT_EQ(Count(requeued_epoch, requeued_why), pb::RunRequeued::descriptor()->field_count());
   const auto& [draining_epoch, drained_why] = RunDraining{};
   EXPECT_EQ(Count(draining_epoch, drained_why), pb::RunDraining::descriptor()->field_count());
+  const auto& [next_epoch, members, member_addresses, next_nonce, next_why] = RunReconfigured{};
+  EXPECT_EQ(Count(next_epoch, members, member_addresses, next_nonce, next_why),
+            pb::RunReconfigured::descriptor()->field_count());
   const auto& [cordoned, node_name, drain, cordoned_why] = NodeCordoned{};
   EXPECT_EQ(Count(cordoned, node_name, drain, cordoned_why),
             pb::NodeCordoned::descriptor()->field_count());

@@ -104,7 +104,8 @@ std::vector<Message> OneOfEach() {
           Withdraw{7},
           ModelReady{250, "bf16", "cpu avx2", 8, 1024, 50257, 1u << 29, true},
           Generated{{FullPiece()}},
-          Beat{2, 77, 1, 3, 250}};
+          Beat{2, 77, 1, 3, 250},
+          Held{3, 12, true, "rank 1 closed"}};
 }
 
 StatusOr<Message> Decode(const std::string& frame) {
@@ -150,6 +151,7 @@ TEST(LinkCodec, TypeNumbersAreTheOnesInTheFormatPage) {
   EXPECT_EQ(TypeOf(StepReport{}), 11);
   EXPECT_EQ(TypeOf(Generated{}), 21);
   EXPECT_EQ(TypeOf(Beat{}), 22);
+  EXPECT_EQ(TypeOf(Held{}), 23);
 }
 
 TEST(LinkCodec, KeepsTheFieldsOfATextsPieces) {
@@ -245,7 +247,7 @@ TEST(LinkCodec, AnUnknownExitCauseIsAnError) {
 }
 
 TEST(LinkCodec, SaysWhenATypeIsUnknown) {
-  for (const uint16_t type : {0, 5, 10, 23, 65535}) {
+  for (const uint16_t type : {0, 5, 10, 24, 65535}) {
     EXPECT_EQ(DecodePayload(type, "{}").status().code(), StatusCode::kUnimplemented);
   }
 }

@@ -99,6 +99,10 @@ size_t MemberCount(const Beat& m) {
   const auto& [phase, count, waits_for, peer, longest] = m;
   return Count(phase, count, waits_for, peer, longest);
 }
+size_t MemberCount(const Held& m) {
+  const auto& [epoch, committed, prepared, reason] = m;
+  return Count(epoch, committed, prepared, reason);
+}
 size_t MemberCount(const OpenModel& m) {
   const auto& [directory, precision, threads, streams, memory_bytes] = m;
   return Count(directory, precision, threads, streams, memory_bytes);
@@ -271,7 +275,9 @@ const std::vector<Case>& Cases() {
            "prompt_scores": [{"logprob": -0.5, "top": [11], "top_logprobs": [-0.25]}],
            "finish": "length", "error": "why"}]})"},
       {Beat{2, 77, 1, 3, 250},
-       R"({"phase": 2, "count": 77, "waits_for": 1, "peer": 3, "longest_ms": 250})"}};
+       R"({"phase": 2, "count": 77, "waits_for": 1, "peer": 3, "longest_ms": 250})"},
+      {Held{3, 12, true, "rank 1 closed"},
+       R"({"epoch": 3, "committed": 12, "prepared": true, "reason": "rank 1 closed"})"}};
   return cases;
 }
 

@@ -475,9 +475,28 @@ TEST(RunFile, WarnsThatARunGoesOnWithAllOfItsRanksOnly) {
     return RenderProblems(result.warnings, "warning");
   };
   EXPECT_THAT(warnings("resources: {workers: 4, min_workers: 2}\n"),
-              HasSubstr("min_workers 2 has no effect yet: the run needs all of its 4 ranks"));
+              HasSubstr("min_workers 2 has no effect: the run needs all of its 4 ranks"));
   EXPECT_THAT(warnings("resources: {workers: 4, min_workers: 4}\n"), Not(HasSubstr("min_workers")));
   EXPECT_THAT(warnings("resources: {workers: 4}\n"), Not(HasSubstr("min_workers")));
+}
+
+TEST(RunFile, WarnsWhereARankCannotGoOnWithoutTheOthers) {
+  const auto warnings = [](const std::string& settings) {
+    const RunFileResult result = LoadRunFile(
+        std::string(kGood) + "stability: {recovery: in_place}\n" + settings, "run.yaml");
+    return RenderProblems(result.warnings, "warning");
+  };
+  EXPECT_THAT(warnings("resources: {workers: 4, min_workers: 2}\n"), Not(HasSubstr("no effect")));
+  EXPECT_THAT(warnings("resources: {workers: 1}\n"), HasSubstr("a run of one rank starts again"));
+  EXPECT_THAT(warnings("resources: {workers: 2, device: gpu}\n"), HasSubstr("on GPUs"));
+  EXPECT_THAT(warnings("resources: {workers: 2}\noptimizer: {kind: muon}\n"),
+              HasSubstr("optimizer.kind: muon"));
+}
+
+TEST(RunFile, ARunThatRegroupsGoesOnWithOneRankUnlessItSaysOtherwise) {
+  const std::string in_place = std::string(kGood) + "stability: {recovery: in_place}\n";
+  EXPECT_EQ(Load(in_place + "resources: {workers: 3}\n").resources.min_workers, 1);
+  EXPECT_EQ(Load(in_place + "resources: {workers: 3, min_workers: 2}\n").resources.min_workers, 2);
 }
 
 TEST(RunFile, SurvivesTextThatIsNoRunFile) {

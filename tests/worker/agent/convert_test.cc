@@ -73,7 +73,7 @@ TEST(Convert, AnAssignmentIsReadFieldByField) {
   const v1::Assignment assignment = FullAssignment();
   ASSERT_THAT(UnsetFields(assignment),
               ElementsAre("slot_id", "kind", "membership", "go", "stop", "stop_reason",
-                          "sealed_steps", "refused_seals", "stop_now", "of_owner"))
+                          "sealed_steps", "refused_seals", "stop_now", "of_owner", "incarnation"))
       << "a new field is set above and expected below, or another part of the agent reads it";
   // Fails to compile when a member is added: then set its field above and check it here.
   const auto& [run_id, run_name, epoch, rank, world_size, resolved, run_directory, data_address,

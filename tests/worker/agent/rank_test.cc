@@ -38,6 +38,26 @@ TEST(Rank, IgnoresMessagesOfAnotherEpoch) {
   EXPECT_EQ(rank.step, 0);
 }
 
+TEST(Rank, AProcessThatHoldsGoesOnInTheNextEpochAndSendsWhatItWroteInTheOneBefore) {
+  Rank rank = Starting();
+  Observe(rank, link::Listening{"127.0.0.1:9"}, kObservedAt);
+  Observe(rank, link::Ready{.epoch = 3, .step = 40}, kObservedAt);
+  rank.configured = rank.told_go = true;
+  EXPECT_TRUE(Observe(rank, link::Held{.epoch = 3, .committed = 41}, kObservedAt));
+  EXPECT_TRUE(StatusOf(rank).holds());
+  EXPECT_EQ(StatusOf(rank).step(), 41);
+  ContinueAs({"run1", 4, 0}, kObservedAt, rank);
+  EXPECT_FALSE(rank.configured || rank.told_go);
+  EXPECT_EQ(rank.phase, v1::RANK_PHASE_LISTENING);
+  EXPECT_FALSE(Observe(rank, link::Held{.epoch = 3, .committed = 1}, kObservedAt)) << "late";
+  EXPECT_TRUE(Observe(rank, link::CheckpointReport{{.step = 40}, 3}, kObservedAt));
+  EXPECT_FALSE(Observe(rank, link::CheckpointReport{{.step = 40}, 2}, kObservedAt));
+  EXPECT_FALSE(Observe(rank, link::Ready{.epoch = 3}, kObservedAt));
+  EXPECT_TRUE(Observe(rank, link::Ready{.epoch = 4, .step = 41}, kObservedAt));
+  EXPECT_FALSE(StatusOf(rank).holds());
+  EXPECT_EQ(StatusOf(rank).written_size(), 1);
+}
+
 // Training continues while the coordinator is away, however many checkpoints are written meanwhile.
 TEST(Rank, OfManyUnansweredCheckpointsTheNewestAreKept) {
   Rank rank = Starting();

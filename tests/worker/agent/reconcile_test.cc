@@ -44,6 +44,9 @@ struct Teller {
   std::string operator()(const Decline& a) const {
     return "decline " + Key(KeyOf(a.assignment)) + " " + a.exit.message;
   }
+  std::string operator()(const Continue& a) const {
+    return "continue " + Key(a.from) + " as " + Key(a.to);
+  }
   std::string operator()(const SendConfigure& a) const { return "configure " + Key(a.key); }
   std::string operator()(const SendGo& a) const { return "go " + Key(a.key); }
   std::string operator()(const SendStop& a) const {
@@ -85,6 +88,37 @@ TEST(Reconcile, SpawnsWhatIsMissingAndOnlyThat) {
   EXPECT_EQ(Plan(&desired, ranks), Words{"spawn run1/1/1"});
   AddRank(ranks, 1, 1, "cpu-1", v1::RANK_PHASE_STARTING);
   EXPECT_EQ(Plan(&desired, ranks), Words{});
+}
+
+TEST(Reconcile, AProcessGoesOnInTheNextEpochAsTheRankThatItIsThere) {
+  v1::DesiredState desired;
+  v1::Assignment& assignment = Assign(desired, 2, 0, "cpu-1");
+  assignment.set_incarnation("process-b");
+  assignment.set_world_size(1);
+  assignment.mutable_membership()->add_addresses("h:1");
+  assignment.set_go(true);
+  RankTable ranks;
+  AddRank(ranks, 1, 0, "cpu-0", v1::RANK_PHASE_EXITED).exit_reported = true;
+  Rank& survivor = AddRank(ranks, 1, 1, "cpu-1", v1::RANK_PHASE_RUNNING);
+  survivor.incarnation = "process-b";
+  survivor.configured = survivor.told_go = true;
+  EXPECT_EQ(Plan(&desired, ranks),
+            (Words{"continue run1/1/1 as run1/2/0", "configure run1/2/0", "forget run1/1/0"}));
+  ranks.Continue({"run1", 1, 1}, {"run1", 2, 0}, kNow);
+  ranks.Find({"run1", 2, 0})->configured = true;
+  EXPECT_EQ(Plan(&desired, ranks), Words{"forget run1/1/0"});
+}
+
+TEST(Reconcile, AProcessThatTheNextEpochDoesNotNameIsKilledAndOneThatIsGoneIsReported) {
+  v1::DesiredState desired;
+  v1::Assignment& assignment = Assign(desired, 2, 0, "cpu-1");
+  assignment.set_incarnation("process-b");
+  assignment.mutable_membership()->add_addresses("h:1");
+  RankTable ranks;
+  AddRank(ranks, 1, 1, "cpu-1", v1::RANK_PHASE_RUNNING).incarnation = "another";
+  EXPECT_EQ(
+      Plan(&desired, ranks),
+      (Words{"kill run1/1/1", "decline run1/2/0 its trainer ended when the agent was restarted"}));
 }
 
 TEST(Reconcile, KillsWhatRunsInALostSlotOnce) {

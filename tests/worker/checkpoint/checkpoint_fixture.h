@@ -23,7 +23,6 @@ class CheckpointFixture : public ::testing::Test {
     identity_.run_id = "0123456789";
     identity_.run_name = "demo";
     identity_.incarnation = "abcdef";
-    identity_.epoch = 3;
     identity_.shape = {.layers = 2,
                        .heads = 3,
                        .channels = 15,
@@ -46,6 +45,7 @@ class CheckpointFixture : public ::testing::Test {
 
   CheckpointState State(int64_t step) const {
     return {.step = step,
+            .epoch = epoch_,
             .tokens = step * 768,
             .validation_loss = 1.5,
             .record = {.step_budget = 99},
@@ -88,6 +88,7 @@ class CheckpointFixture : public ::testing::Test {
   TemporaryDirectory directory_;
   LocalStorage storage_;
   CheckpointIdentity identity_;
+  uint64_t epoch_ = 3;
   std::vector<float> parameters_, first_, second_;
   float next_ = 0;
 };

@@ -37,7 +37,7 @@ TEST_F(CheckpointWriterTest, SavesWhatTheStateWasWhenStarted) {
 
 TEST_F(CheckpointWriterTest, ModelFileDependsOnWeightsAndStepAlone) {
   const SavedCheckpoint first = Save(5);
-  identity_.epoch = 4;
+  epoch_ = 4;
   identity_.run_id = "9876543210";
   const SavedCheckpoint second = Save(5);
   const auto bytes = [](const SavedCheckpoint& saved) {

@@ -45,6 +45,9 @@ struct GroupOptions {
   // Longest wait for a peer inside one collective, until SetTimeout. During training
   // CollectiveTimeout sets it before every step.
   std::chrono::milliseconds timeout{120000};
+  // The ranks come from an earlier group and learn of this one at different times. One that refuses
+  // a connection may still wait for a group in between, so it is called again.
+  bool regroups = false;
 };
 
 // One all-reduce of a sequence. The caller does not touch its memory until the sequence is done.

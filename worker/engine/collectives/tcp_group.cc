@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <optional>
+#include <thread>
+#include <utility>
 
 #include "base/machine/progress.h"
 #include "worker/engine/collectives/tcp_handshake.h"
@@ -22,6 +25,7 @@ constexpr size_t kGuestsMax = 64;
 constexpr int kGuestsPerRound = 32;
 constexpr milliseconds kMeetingTimeout{5000};
 constexpr milliseconds kAcceptSlice{20};
+constexpr milliseconds kCallAgain{2};
 
 // An accepted connection that has not proved yet that it is a peer.
 struct Guest {
@@ -94,6 +98,25 @@ class Mesh {
   }
 
   Socket CallLowerRank(int rank, Connection connection) {
+    while (true) {
+      if (auto socket = TryLowerRank(rank, connection)) return std::move(*socket);
+      const bool again = options_.regroups && !stop_.stop_requested() &&
+                         std::chrono::steady_clock::now() < deadline_;
+      if (!again) {
+        throw CollectiveError(NameOf(rank) + " did not accept this rank into epoch " +
+                              std::to_string(options_.epoch) +
+                              "; do their agents and trainers have the same version?");
+      }
+      std::this_thread::sleep_for(kCallAgain);
+    }
+  }
+
+  std::string NameOf(int rank) const {
+    return "rank " + std::to_string(rank) + " at " + options_.addresses[static_cast<size_t>(rank)];
+  }
+
+  // Nullopt when the rank refuses the connection.
+  std::optional<Socket> TryLowerRank(int rank, Connection connection) {
     const std::string& address = options_.addresses[static_cast<size_t>(rank)];
     Socket socket = ConnectTo(address, deadline_, stop_);
     const auto greeting = EncodeGreeting(GreetingTo(options_, rank, connection));
@@ -104,17 +127,13 @@ class Mesh {
         ReceiveAll(socket, challenge, deadline_, stop_) &&
         SendAll(socket, Prove(Side::kCaller, greeting, challenge), deadline_, stop_) &&
         ReceiveAll(socket, answer, deadline_, stop_);
-    const std::string who = "rank " + std::to_string(rank) + " at " + address;
-    const std::string epoch = std::to_string(options_.epoch);
-    if (!admitted) {
-      throw CollectiveError(who + " did not accept this rank into epoch " + epoch +
-                            "; do their agents and trainers have the same version?");
-    }
+    if (!admitted) return std::nullopt;
     if (!IsProof(answer, Prove(Side::kCalled, greeting, challenge))) {
-      throw CollectiveError(who + " does not know the secret of epoch " + epoch);
+      throw CollectiveError(NameOf(rank) + " does not know the secret of epoch " +
+                            std::to_string(options_.epoch));
     }
     if (options_.encrypted) Encrypt(socket, Side::kCaller, rank, greeting, challenge);
-    return socket;
+    return std::optional<Socket>(std::move(socket));
   }
 
   void Encrypt(Socket& socket, Side side, int rank, std::span<const std::byte> greeting,

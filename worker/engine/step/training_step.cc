@@ -12,16 +12,18 @@
 namespace gp::engine {
 namespace {
 
-// Uses shared memory if other ranks of this node can map it, otherwise private memory; device
-// memory on a GPU.
-std::span<float> AllocateGradient(LanguageModel& model, Communicator& communicator) {
+std::span<float> AllocateGradient(LanguageModel& model) {
   const auto count = static_cast<size_t>(model.layout().total_count);
-  if (model.backend().host_reachable()) {
-    const std::span<float> shared = communicator.Allocate(count);
-    if (!shared.empty()) return shared;
-  }
   void* memory = model.backend().Allocate(static_cast<int64_t>(count * sizeof(float)));
   return {static_cast<float*>(memory), count};
+}
+
+// The number of shard losses that need a place. In another group this rank may own other shards.
+int LossPlaces(const runspec::RunSpec& spec, const runspec::BatchPlan& plan,
+               Communicator& communicator) {
+  if (communicator.device() != nullptr) return plan.logical_shards + 1;
+  if (spec.RegroupsInPlace()) return plan.logical_shards;
+  return OwnedShards(plan.logical_shards, communicator.rank(), communicator.size()).count;
 }
 
 bool CutsOptimizer(const runspec::RunSpec& spec, Communicator& communicator) {
@@ -65,10 +67,8 @@ TrainingStep::TrainingStep(const runspec::RunSpec& spec, const runspec::BatchPla
       plan_(plan),
       model_(model),
       fill_(std::move(fill)),
-      communicator_(communicator),
+      communicator_(&communicator),
       schedule_(runspec::ScheduleInSteps(spec.schedule, plan, start)),
-      owned_(OwnedShards(plan.logical_shards, communicator.rank(), communicator.size())),
-      shard_sum_(owned_, [&] { return AllocateGradient(model, communicator); }),
       trained_(TrainedRange(model.layout())),
       optimizer_(MakeOptimizer(model.backend(), model.shape(), model.layout(),
                                {.spec = spec.optimizer,
@@ -79,26 +79,79 @@ TrainingStep::TrainingStep(const runspec::RunSpec& spec, const runspec::BatchPla
                                 .group = GroupOf(communicator)})),
       tokens_(AllocateIds(model, spec.batch)),
       targets_(AllocateIds(model, spec.batch)),
-      scalars_(model.backend(),
-               communicator.device() != nullptr ? plan.logical_shards + 1 : owned_.count),
+      scalars_(model.backend(), LossPlaces(spec, plan, communicator)),
       clock_(clock),
       timer_(clock, model.backend()) {
+  DivideShards();
   if (CutsOptimizer(spec, communicator)) shards_.emplace(communicator, model, *optimizer_);
   if (spec.precision != runspec::Precision::kFp16) return;
   loss_scale_.emplace();
   model_.set_loss_scale(scalars_.loss_scale());
 }
 
+// Divides the logical shards among the ranks of the group, with a buffer for each gradient that
+// this rank keeps at a time.
+void TrainingStep::DivideShards() {
+  owned_ = OwnedShards(plan_.logical_shards, communicator_->rank(), communicator_->size());
+  own_buffers_used_ = 0;
+  shard_sum_.emplace(owned_, [this] { return NextGradientBuffer(); });
+}
+
+// Uses shared memory if other ranks of this node can map it, otherwise private memory; device
+// memory on a GPU.
+std::span<float> TrainingStep::NextGradientBuffer() {
+  if (model_.backend().host_reachable()) {
+    const std::span<float> shared =
+        communicator_->Allocate(static_cast<size_t>(model_.layout().total_count));
+    if (!shared.empty()) return shared;
+  }
+  if (own_buffers_used_ == own_buffers_.size()) own_buffers_.push_back(AllocateGradient(model_));
+  return own_buffers_[own_buffers_used_++];
+}
+
+std::optional<StepResult> TrainingStep::EnterGroup(Communicator& communicator) {
+  GP_CHECK(intact() && communicator.device() == nullptr);
+  communicator_ = &communicator;
+  std::optional<StepResult> completed = CatchUp();
+  summed_ = {};  // its memory belongs to the group before
+  DivideShards();
+  return completed;
+}
+
+// A rank commits a step when it has the losses of all ranks. Each rank sends its losses after it
+// has the summed gradient, so if one has committed, all others are prepared and need only the
+// losses.
+std::optional<StepResult> TrainingStep::CatchUp() {
+  const auto step = static_cast<double>(step_);
+  double extremes[2] = {step, -step};
+  communicator_->AllReduceMax(extremes);
+  const double ahead = extremes[0] + extremes[1];
+  if (ahead == 0) return std::nullopt;
+  const bool behind = step < extremes[0];
+  if (ahead > 1 || (behind && !prepared())) {
+    throw TrainingError(contract::ExitCause::kCollective,
+                        fmt::format("the ranks cannot go on together: this one has committed step "
+                                    "{}, others steps {} to {}",
+                                    step_, -extremes[1], extremes[0]));
+  }
+  std::vector<double> losses(static_cast<size_t>(plan_.logical_shards) + 1, 0.0);
+  if (!behind) losses = shared_losses_;
+  communicator_->AllReduceMax(losses);
+  if (!behind) return std::nullopt;
+  shared_losses_ = std::move(losses);
+  return Commit(shared_losses_);
+}
+
 StepResult TrainingStep::Run(const std::stop_token& stop) {
   timer_.Begin();
   progress::InPhase phase(progress::Phase::kForward);
-  StepResult result;
+  summed_ = {};
   scalars_.Begin(loss_scale_ ? loss_scale_->value() : 1);
   UploadRequest();
 
   // Each shard is computed alone and with equal shapes, so its gradient does not depend on the rank
   // that computes it.
-  GradientReduction reduction(communicator_, model_.backend(), shard_sum_, trained_, clock_);
+  GradientReduction reduction(*communicator_, model_.backend(), *shard_sum_, trained_, clock_);
   for (int shard = owned_.first; shard < owned_.first + owned_.count; ++shard) {
     AccumulateShard(shard, reduction, phase, stop);
   }
@@ -107,7 +160,7 @@ StepResult TrainingStep::Run(const std::stop_token& stop) {
 
   // Sums the gradients of all shards along the fixed tree. GPUs sum the losses in the same queue;
   // the losses of other ranks' shards are zero here.
-  DeviceCollectives* const device = communicator_.device();
+  DeviceCollectives* const device = communicator_->device();
   if (device != nullptr) device->BeginSum(scalars_.losses());
   const std::span<float> gradients = reduction.Finish();
   timer_.Lap(&contract::StepPhases::allreduce_exposed);
@@ -116,10 +169,19 @@ StepResult TrainingStep::Run(const std::stop_token& stop) {
   // gradients.
   scalars_.MeasureGradient(gradients.subspan(static_cast<size_t>(trained_.first),
                                              static_cast<size_t>(trained_.last - trained_.first)));
+  summed_ = gradients;
   timer_.Lap(&contract::StepPhases::optimizer);
   const std::span<const double> losses = ShareLosses();
   timer_.Lap(&contract::StepPhases::allreduce_exposed);
-  phase.Next(progress::Phase::kOptimizer);
+  StepResult result = Commit(losses);
+  result.all_reduce = CostOf(reduction);
+  return result;
+}
+
+// Updates the state with the summed gradient. `losses` as ShareLosses returns them.
+StepResult TrainingStep::Commit(std::span<const double> losses) {
+  const progress::InPhase phase(progress::Phase::kOptimizer);
+  StepResult result;
   Failpoint("step.optimizer");
   scalars_.ComputeGradientFactor(losses, spec_.optimizer.grad_clip);
   scalars_.BeginDownload();
@@ -128,11 +190,12 @@ StepResult TrainingStep::Run(const std::stop_token& stop) {
 
   // The device computes the gradient factor, so the update is queued before the host has read loss
   // and norm. device->Await has a timeout for lost peers; the wait for the queue after it has none.
+  DeviceCollectives* const device = communicator_->device();
   result.learning_rate =
       runspec::LearningRate(schedule_, spec_.optimizer.lr, schedule_steps_, step_);
   if (device != nullptr && optimizer_->TakesFactorByValue()) device->Await();
   updating_ = true;
-  optimizer_->Update(model_, gradients, result.learning_rate, scalars_.gradient_factor());
+  optimizer_->Update(model_, summed_, result.learning_rate, scalars_.gradient_factor());
   timer_.Lap(&contract::StepPhases::optimizer);
   if (device != nullptr) device->Await();
   scalars_.Await();
@@ -153,16 +216,16 @@ StepResult TrainingStep::Run(const std::stop_token& stop) {
   result.save = request == StepRequest::kSave;
   result.step = ++step_;
   updating_ = false;
+  summed_ = {};
   GuardAgainstNonFinite(result);
   timer_.Lap(&contract::StepPhases::other);
   result.phases = timer_.phases();
   result.seconds = timer_.seconds();
-  result.all_reduce = CostOf(reduction);
   return result;
 }
 
 std::optional<AllReduceCost> TrainingStep::CostOf(const GradientReduction& reduction) const {
-  if (communicator_.size() == 1 || communicator_.device() != nullptr) return std::nullopt;
+  if (communicator_->size() == 1 || communicator_->device() != nullptr) return std::nullopt;
   return AllReduceCost{
       .seconds = timer_.phases().allreduce_exposed + reduction.hidden_seconds(),
       .bytes = (trained_.last - trained_.first) * static_cast<int64_t>(sizeof(float))};
@@ -172,12 +235,12 @@ std::optional<AllReduceCost> TrainingStep::CostOf(const GradientReduction& reduc
 // whole step.
 void TrainingStep::AccumulateShard(int shard, GradientReduction& reduction,
                                    progress::InPhase& phase, const std::stop_token& stop) {
-  const std::span<float> gradients = shard_sum_.Next();
+  const std::span<float> gradients = shard_sum_->Next();
   const float scale = 1.0f / static_cast<float>(runspec::TokensAt(plan_, step_));
   const int64_t accumulation = runspec::AccumulationAt(plan_, step_);
   for (int64_t micro_batch = 0; micro_batch < accumulation; ++micro_batch) {
     if (stop.stop_requested()) {
-      shard_sum_.TakePartials();
+      shard_sum_->TakePartials();
       throw TrainingStopped{};
     }
     phase.Next(progress::Phase::kForward);
@@ -208,36 +271,41 @@ void TrainingStep::AccumulateShard(int shard, GradientReduction& reduction,
 // Returns the index of a shard's loss: among all shards if the device sums the losses, otherwise
 // among the rank's own shards.
 int TrainingStep::LossOf(int shard) const {
-  return communicator_.device() != nullptr ? shard : shard - owned_.first;
+  return communicator_->device() != nullptr ? shard : shard - owned_.first;
+}
+
+// False for a single rank and on GPUs.
+bool TrainingStep::SharesLossesOnHost() const {
+  return communicator_->size() > 1 && communicator_->device() == nullptr;
 }
 
 // Returns each shard's loss sum, equal on every rank. Ranks that share them on the host exchange
 // them as a maximum with zeros. The same AllReduceMax carries each rank's request, so all ranks
 // agree on what follows the step.
 std::span<const double> TrainingStep::ShareLosses() {
-  if (communicator_.size() == 1 || communicator_.device() != nullptr) return scalars_.losses();
+  if (!SharesLossesOnHost()) return scalars_.losses();
   GP_CHECK(model_.backend().host_reachable(), "ranks on GPUs need device collectives");
   shared_losses_.assign(static_cast<size_t>(plan_.logical_shards) + 1, 0.0);
   shared_losses_.back() = static_cast<double>(request_());
   for (int shard = owned_.first; shard < owned_.first + owned_.count; ++shard) {
     shared_losses_[static_cast<size_t>(shard)] = FiniteOrInfinite(*scalars_.loss(LossOf(shard)));
   }
-  communicator_.AllReduceMax(shared_losses_);
+  communicator_->AllReduceMax(shared_losses_);
   return shared_losses_;
 }
 
 // GPUs sum the requests, which are stored after the losses. Only one rank may request a save, so
 // that a sum of saves is not read as a stop.
 void TrainingStep::UploadRequest() {
-  if (communicator_.device() == nullptr) return;
+  if (communicator_->device() == nullptr) return;
   const auto request = static_cast<double>(request_());
   if (request == 0) return;
   model_.backend().Upload(scalars_.loss(plan_.logical_shards), &request, sizeof(request));
 }
 
 StepRequest TrainingStep::SharedRequest() const {
-  if (communicator_.size() == 1) return request_();
-  const double shared = communicator_.device() == nullptr
+  if (communicator_->size() == 1) return request_();
+  const double shared = communicator_->device() == nullptr
                             ? shared_losses_.back()
                             : scalars_.shard_loss(plan_.logical_shards);
   if (shared < static_cast<double>(StepRequest::kSave)) return StepRequest::kNone;
@@ -246,7 +314,7 @@ StepRequest TrainingStep::SharedRequest() const {
 
 // Returns the loss of this step in nats per target token; equal on every rank.
 double TrainingStep::MeanLoss() const {
-  const bool on_host = !shared_losses_.empty();
+  const bool on_host = SharesLossesOnHost();
   double sum = 0;
   for (int shard = 0; shard < plan_.logical_shards; ++shard) {
     sum += on_host ? shared_losses_[static_cast<size_t>(shard)]

@@ -77,6 +77,18 @@ class TrainingStep {
   // count.
   StepResult Run(const std::stop_token& stop);
 
+  // Continues in another group, after this one lost a rank. All ranks of `communicator` call it; it
+  // must outlive this object, and the group before must exist until this returns. Afterwards all
+  // ranks are at the same step: a rank that is one step behind, because the group broke before it
+  // could commit, applies the update that it had prepared, and gets that step's result. Divides the
+  // shards anew. Throws TrainingError(kCollective) when the ranks are further apart. REQUIRES:
+  // intact(), RunSpec::RegroupsInPlace.
+  std::optional<StepResult> EnterGroup(Communicator& communicator);
+
+  // Whether this rank has the sum of the gradients of the step after step(). It needs only the
+  // losses to commit it.
+  bool prepared() const { return !summed_.empty(); }
+
   int64_t step() const { return step_; }
   Optimizer& optimizer() { return *optimizer_; }
   // If each rank keeps a part of the optimizer's state (engine.zero1); else nullptr.
@@ -97,9 +109,14 @@ class TrainingStep {
   void set_schedule_steps(int64_t steps) { schedule_steps_ = steps; }
 
  private:
+  void DivideShards();
+  std::span<float> NextGradientBuffer();
+  std::optional<StepResult> CatchUp();
+  StepResult Commit(std::span<const double> losses);
   void AccumulateShard(int shard, GradientReduction& reduction, progress::InPhase& phase,
                        const std::stop_token& stop);
   int LossOf(int shard) const;
+  bool SharesLossesOnHost() const;
   void UploadRequest();
   std::span<const double> ShareLosses();
   StepRequest SharedRequest() const;
@@ -112,18 +129,24 @@ class TrainingStep {
   const runspec::BatchPlan& plan_;
   LanguageModel& model_;
   const FillBatch fill_;
-  Communicator& communicator_;
+  Communicator* communicator_;
   const runspec::ScheduleSpec schedule_;  // in steps
-  const ShardRange owned_;
-  ShardSum shard_sum_;
+  // This and shard_sum_ are of the current group.
+  ShardRange owned_;
+  std::optional<ShardSum> shard_sum_;
+  // Gradient buffers in backend memory, which is never freed: later groups use them again.
+  std::vector<std::span<float>> own_buffers_;
+  size_t own_buffers_used_ = 0;
   const GradientRange trained_;  // gradients outside it are never computed; frozen ones in it are 0
   const std::unique_ptr<Optimizer> optimizer_;
   std::optional<OptimizerShards> shards_;
   const std::span<int32_t> tokens_;   // (micro_batch, sequence), of the host
   const std::span<int32_t> targets_;  // (micro_batch, sequence), of the host
   StepScalars scalars_;
+  // The sum of the step's gradients over all shards, until the step is committed.
+  std::span<float> summed_;
   // The losses of all shards, where ranks share them on the host; the last element is the ranks'
-  // StepRequest.
+  // StepRequest. Kept until the next step shares its own, for a rank that could not commit.
   std::vector<double> shared_losses_;
   std::function<StepRequest()> request_ = [] { return StepRequest::kNone; };
   bool updating_ = false;  // an update is in progress

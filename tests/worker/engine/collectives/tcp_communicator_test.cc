@@ -273,6 +273,29 @@ TEST(TcpCommunicator, ARankWithAnotherSecretIsTurnedAway) {
   }
 }
 
+TEST(TcpCommunicator, ARankThatIsStillInAnEarlierGroupIsCalledAgain) {
+  const Places places(2);
+  std::stop_source leaves_earlier;
+  std::unique_ptr<Communicator> lower, upper;
+  std::jthread late([&] {
+    GroupOptions earlier = places.Options(0);
+    earlier.epoch = 2;
+    EXPECT_THROW(TcpCommunicator::Connect(earlier, places.listener(0), leaves_earlier.get_token()),
+                 CollectiveError);
+    lower = TcpCommunicator::Connect(places.Options(0), places.listener(0));
+  });
+  std::jthread early([&] {
+    GroupOptions options = places.Options(1);
+    options.regroups = true;
+    upper = TcpCommunicator::Connect(options, places.listener(1));
+  });
+  std::this_thread::sleep_for(milliseconds(50));
+  leaves_earlier.request_stop();
+  late.join();
+  early.join();
+  EXPECT_TRUE(lower != nullptr && upper != nullptr);
+}
+
 TEST(TcpCommunicator, NamesTheRankThatDoesNotCome) {
   const Places places(3);
   GroupOptions options = places.Options(0);

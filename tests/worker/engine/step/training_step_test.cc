@@ -184,6 +184,106 @@ TEST(TrainingStep, AStepThatAStopBreaksOffLeavesTheStateOfTheOneBefore) {
   EXPECT_TRUE(SameBits(rank.Parameters(), before));
 }
 
+// Passes everything on to another communicator, but loses its peers in one maximum: the others get
+// its values, and it gets none.
+class LosesPeers final : public Communicator {
+ public:
+  LosesPeers(Communicator& inner, int at) : inner_(inner), at_(at) {}
+
+  int rank() const override { return inner_.rank(); }
+  int size() const override { return inner_.size(); }
+  std::span<float> Allocate(size_t count) override { return inner_.Allocate(count); }
+  size_t overlap_elements() const override { return inner_.overlap_elements(); }
+  void AllReduceTree(std::span<float> values,
+                     const std::vector<std::span<float>>& partials) override {
+    inner_.AllReduceTree(values, partials);
+  }
+  void AllReduceMax(std::span<double> values) override {
+    if (++calls_ != at_) return inner_.AllReduceMax(values);
+    std::vector<double> copy(values.begin(), values.end());
+    inner_.AllReduceMax(copy);
+    throw CollectiveError("lost the peers");
+  }
+  void Broadcast(std::span<std::byte> bytes, int root) override { inner_.Broadcast(bytes, root); }
+  void Barrier() override { inner_.Barrier(); }
+  void SetTimeout(std::chrono::milliseconds timeout) override { inner_.SetTimeout(timeout); }
+  void Abort(const std::string& reason) override { inner_.Abort(reason); }
+
+ private:
+  Communicator& inner_;
+  const int at_;
+  int calls_ = 0;
+};
+
+runspec::RunSpec RegroupingSpec() {
+  runspec::RunSpec spec = TinySpec();
+  spec.stability.recovery = runspec::Recovery::kInPlace;
+  return spec;
+}
+
+// Of three ranks the last one dies after it committed step 3, and the second one could not commit
+// that step.
+TEST(TrainingStep, ARankThatIsOneStepBehindCatchesUpInTheNextGroup) {
+  auto before = MakeLocalGroup(3, 4);
+  auto after = MakeLocalGroup(2, 4);
+  LosesPeers losing(*before[1], 3);
+  std::vector<std::vector<float>> weights(2);
+  std::optional<StepResult> completed[2];
+  std::jthread dies([&] { TinyRank(*before[2], RegroupingSpec()).RunSteps(3); });
+  std::jthread commits([&] {
+    TinyRank rank(*before[0], RegroupingSpec());
+    rank.RunSteps(3);
+    completed[0] = rank.training_step().EnterGroup(*after[0]);
+    rank.RunSteps(kSteps - 3);
+    weights[0] = rank.Parameters();
+  });
+  std::jthread falls_behind([&] {
+    TinyRank rank(losing, RegroupingSpec());
+    EXPECT_THROW(rank.RunSteps(3), CollectiveError);
+    EXPECT_EQ(rank.training_step().step(), 2);
+    EXPECT_TRUE(rank.training_step().prepared());
+    completed[1] = rank.training_step().EnterGroup(*after[1]);
+    rank.RunSteps(kSteps - 3);
+    weights[1] = rank.Parameters();
+  });
+  for (std::jthread* thread : {&dies, &commits, &falls_behind}) thread->join();
+  EXPECT_FALSE(completed[0].has_value());
+  ASSERT_TRUE(completed[1].has_value());
+  EXPECT_EQ(completed[1]->step, 3);
+  const std::vector<float> alone = TrainTinyGroup(1, kSteps)[0];
+  for (const auto& parameters : weights) EXPECT_TRUE(SameBits(parameters, alone));
+}
+
+TEST(TrainingStep, RanksThatAreNotPreparedTakeTheStepAgainAndTheLastOneGoesOnAlone) {
+  auto before = MakeLocalGroup(2, 4);
+  auto after = MakeLocalGroup(1, 4);
+  TinyRank rank(*before[0], RegroupingSpec());
+  {
+    std::jthread dies([&] { TinyRank(*before[1], RegroupingSpec()).RunSteps(2); });
+    rank.RunSteps(2);
+  }
+  before[1]->Abort("it died");
+  EXPECT_THROW(rank.RunSteps(1), CollectiveError);
+  EXPECT_FALSE(rank.training_step().prepared());
+  EXPECT_FALSE(rank.training_step().EnterGroup(*after[0]).has_value());
+  rank.RunSteps(kSteps - 2);
+  EXPECT_TRUE(SameBits(rank.Parameters(), TrainTinyGroup(1, kSteps)[0]));
+}
+
+TEST(TrainingStep, RanksThatAreTwoStepsApartCannotGoOnTogether) {
+  auto alone = MakeLocalGroup(1, 4);
+  auto after = MakeLocalGroup(2, 4);
+  std::vector<std::jthread> threads;
+  for (int index = 0; index < 2; ++index) {
+    threads.emplace_back([&, index] {
+      TinyRank rank(*alone[0], RegroupingSpec());
+      if (index == 1) rank.RunSteps(2);
+      EXPECT_THROW(rank.training_step().EnterGroup(*after[static_cast<size_t>(index)]),
+                   TrainingError);
+    });
+  }
+}
+
 TEST(TrainingStep, LearnsAndStartsNearTheLogarithmOfTheVocabulary) {
   auto group = MakeLocalGroup(1, 4);
   TinyRank rank(*group[0]);
