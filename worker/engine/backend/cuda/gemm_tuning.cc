@@ -277,7 +277,8 @@ GemmChoices Timed(const CudaBackendOptions& options, const GemmChoices& known) {
   // Prefers the product with its epilogue, which needs fewer launches, unless the separate passes
   // are clearly faster.
   linear.set_judge([&](const auto& whole, const auto& apart) {
-    return MillisecondsOf(whole, kRuns, stream) * kWholeGainMin <= MillisecondsOf(apart, kRuns, stream);
+    return MillisecondsOf(whole, kRuns, stream) * kWholeGainMin <=
+           MillisecondsOf(apart, kRuns, stream);
   });
   const StepMemory memory(options.shape, options.arena, stream);
   StepProducts(options, memory.operands(), linear).Run();
