@@ -479,10 +479,8 @@ void Simulation::CheckPlacements(const Cluster& cluster) {
     if (run->epoch > run->placed_epoch) continue;  // its ranks were there before the cordon
     for (const Placement& place : run->placement) {
       const auto node = cluster.FindNode(place.node);
-      // The scheduler cordons a faulty node after the turn's placements.
-      const bool before = node->cordon && node->cordon->actor == "operator";
-      ASSERT_FALSE(before) << id.value() << " epoch " << seen << " was placed on "
-                           << place.node.value();
+      ASSERT_FALSE(node->cordon.has_value())
+          << id.value() << " epoch " << seen << " was placed on " << place.node.value();
     }
   }
 }
