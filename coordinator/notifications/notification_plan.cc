@@ -28,7 +28,7 @@ void AddRows(Occasion occasion, const Run& run, const QueueAddition::Row& row,
 
 Status AddEvent(const StoredEvent& stored, const std::vector<NotificationTarget>& targets,
                 const RunKnowledge& known, QueueAddition& addition) {
-  if (stored.event.run.empty()) return OkStatus();  // an event of a node
+  if (!MayBeOccasion(stored.event)) return OkStatus();
   ASSIGN_OR_RETURN(const auto run, known.run(stored.event.run));
   if (run == nullptr) return OkStatus();
   const std::optional<Occasion> occasion = OccasionOf(stored.event, *run);

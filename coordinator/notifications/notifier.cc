@@ -76,6 +76,7 @@ void Notifier::Stop() {
     stopping_.NotifyAll();
   }
   if (thread_.joinable()) thread_.join();
+  for (TargetSender& sender : senders_) sender.BeginStop();
   for (TargetSender& sender : senders_) sender.Stop();
 }
 

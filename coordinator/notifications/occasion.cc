@@ -1,6 +1,7 @@
 #include "coordinator/notifications/occasion.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "contract/divergence_warning.h"
@@ -17,7 +18,7 @@ bool Precedes(const SealedCheckpoint& other, bool superseded, const CheckpointSe
 
 bool IsNewBest(const CheckpointSealed& sealed, const Run& run) {
   const std::optional<double>& loss = sealed.checkpoint.validation_loss;
-  if (!loss) return false;
+  if (!loss || !std::isfinite(*loss)) return false;
   const auto is_better = [&](const SealedCheckpoint& other, bool superseded) {
     return other.validation_loss && *other.validation_loss <= *loss &&
            Precedes(other, superseded, sealed);
@@ -37,6 +38,13 @@ const std::vector<std::string>& OccasionNames() {
 }
 
 std::string_view Name(Occasion occasion) { return OccasionNames()[static_cast<size_t>(occasion)]; }
+
+bool MayBeOccasion(const Event& event) {
+  return std::holds_alternative<RunEnded>(event.body) ||
+         std::holds_alternative<RankFailed>(event.body) ||
+         std::holds_alternative<RunWarned>(event.body) ||
+         std::holds_alternative<CheckpointSealed>(event.body);
+}
 
 std::optional<Occasion> OccasionOf(const Event& event, const Run& run) {
   if (const auto* ended = std::get_if<RunEnded>(&event.body)) {

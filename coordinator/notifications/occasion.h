@@ -25,6 +25,9 @@ enum class Occasion {
 const std::vector<std::string>& OccasionNames();
 std::string_view Name(Occasion occasion);
 
+// Whether events of this kind can be occasions, whatever their run is.
+bool MayBeOccasion(const Event& event);
+
 // The occasion that a durable event of a run is; nullopt if it is none. `run` is the run at the
 // event or at any later time, so the answer does not depend on when the log is read.
 std::optional<Occasion> OccasionOf(const Event& event, const Run& run);

@@ -40,15 +40,20 @@ void TargetSender::Start() {
   thread_ = std::thread([this] { Loop(); });
 }
 
+void TargetSender::BeginStop() {
+  MutexLock lock(mutex_);
+  stopped_ = true;
+  changed_.NotifyAll();
+}
+
 void TargetSender::Stop() {
+  BeginStop();
+  if (thread_.joinable()) thread_.join();
   std::deque<PendingTest> tests;
   {
     MutexLock lock(mutex_);
-    stopped_ = true;
     tests.swap(tests_);
-    changed_.NotifyAll();
   }
-  if (thread_.joinable()) thread_.join();
   for (const PendingTest& test : tests) test.on_tested(Unavailable("the coordinator stops"));
 }
 

@@ -52,7 +52,9 @@ class TargetSender {
   ~TargetSender();
 
   void Start();
-  // Ends a request in progress. Idempotent.
+  // Ends a request in progress, without waiting for it.
+  void BeginStop();
+  // BeginStop, and waits. Idempotent.
   void Stop();
 
   // There may be something new in the queue.

@@ -35,6 +35,7 @@ struct Transfer {
   const WebhookLimits& limits;
   const std::function<bool()>& stopped;
   bool allow_private = false;
+  bool is_plain = false;  // http
   std::optional<std::string> refused_address;
   size_t header_bytes = 0;
   std::string answer;
@@ -45,6 +46,10 @@ struct Transfer {
 curl_socket_t OpenSocket(void* user, curlsocktype /*purpose*/, curl_sockaddr* address) {
   auto& transfer = *static_cast<Transfer*>(user);
   transfer.refused_address = AddressRefusal(address->addr, transfer.allow_private);
+  const CheckedAddress checked = CheckAddress(address->addr);
+  if (transfer.is_plain && checked.kind == AddressKind::kPublic) {
+    transfer.refused_address = checked.text + " is public: others could read plain http; use https";
+  }
   if (transfer.refused_address) return CURL_SOCKET_BAD;
   return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
@@ -153,8 +158,10 @@ StatusOr<WebhookReply> PostWebhook(const WebhookRequest& request,
   InitCurlOnce();
   const Easy easy(curl_easy_init());
   if (easy == nullptr) return ResourceExhausted("not enough memory for a request");
-  Transfer transfer{
-      .limits = limits, .stopped = stopped, .allow_private = request.allow_private_addresses};
+  Transfer transfer{.limits = limits,
+                    .stopped = stopped,
+                    .allow_private = request.allow_private_addresses,
+                    .is_plain = request.url.starts_with("http://")};
   const HeaderList headers = HeadersOf(request);
   SetOptions(easy.get(), request, headers.get(), transfer);
   char details[CURL_ERROR_SIZE] = "";

@@ -62,6 +62,8 @@ bool MayTrainOn(const TrialResult& result, int64_t step) {
 std::string WhyStopped(const EarlyStop& early_stop, const TrialResults& results, size_t trial) {
   const TrialResult& result = results[trial];
   if (early_stop.kind != EarlyStopKind::kMedian || result.state != TrialState::kLive) return "";
+  // A user has resumed or extended it: the sweep gives no legs to trials that the median stops.
+  if (result.run->leg.number > 1) return "";
   const int64_t step = LastEvaluatedStep(*result.run);
   if (step < early_stop.min_steps || step < 0) return "";
   const std::vector<double> others = OthersUpTo(step, results, trial);

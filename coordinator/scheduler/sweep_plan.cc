@@ -47,7 +47,8 @@ class SweepPlanner {
     const TrialResult& result = results_[trial];
     if (result.state != TrialState::kLive) return;
     const RunState state = result.run->state;
-    const bool leaves = state == RunState::kCancelling || !IsAllowed(state, RunState::kCancelling);
+    const bool leaves = state == RunState::kCancelling || state == RunState::kFinishing ||
+                        !IsAllowed(state, RunState::kCancelling);
     if (!leaves) Add(trial, CancelRequested{.reason = why}, "sweep " + spec_.name);
   }
 

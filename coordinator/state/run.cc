@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "coordinator/state/initial_model.h"
 
@@ -57,8 +58,10 @@ const SealedCheckpoint* Run::BestCheckpoint() const {
   const SealedCheckpoint* best = nullptr;
   for (const SealedCheckpoint& checkpoint : checkpoints) {
     if (checkpoint.retired || !checkpoint.validation_loss) continue;
-    if (best == nullptr || *checkpoint.validation_loss <= *best->validation_loss)
-      best = &checkpoint;
+    // A loss that is no number is worse than any other.
+    const bool better = best == nullptr || std::isnan(*best->validation_loss) ||
+                        *checkpoint.validation_loss <= *best->validation_loss;
+    if (better) best = &checkpoint;
   }
   return best;
 }

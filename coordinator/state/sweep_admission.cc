@@ -10,8 +10,8 @@ Status CheckRoom(const Cluster& cluster, const SweepSpec& spec) {
   }
   if (trials <= kLiveTrialsMax) return OkStatus();
   return ResourceExhausted(
-      "with sweep '{}' the sweeps that have not ended would have {} trials; at most {} are kept: "
-      "submit it when others have ended",
+      "with sweep '{}' the sweeps that have not ended would have {} trials, and at most {} are "
+      "allowed; submit it again when another sweep has ended",
       spec.name, trials, kLiveTrialsMax);
 }
 

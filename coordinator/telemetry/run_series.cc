@@ -159,6 +159,7 @@ void RunSeries::Drop(RunFamilies::Gauges& family) {
 void RunSeries::Observe(const Event& event, const Run& run) {
   times_.Observe(event);
   if (const auto* started = std::get_if<RunStarted>(&event.body)) stepping_ = started->epoch;
+  if (const auto* next = std::get_if<RunReconfigured>(&event.body)) stepping_ = next->epoch;
   if (EndsSteps(event.body)) {
     stepping_.reset();
     Drop(families_.completion);

@@ -32,10 +32,10 @@ enum class BatchOrder {
   kSequential,
   kShuffled
 };  // windows: at seeded random offsets (nanoGPT) | consecutive (llm.c) | each once per pass
-// One document of a stream's plain text: the whole file | the text between blank lines | a line.
 // What a run does when a rank dies: all ranks start again from the newest sealed checkpoint, or the
 // others form a new group and go on with the state that they hold.
 enum class Recovery { kRestart, kInPlace };
+// One document of a stream's plain text: the whole file | the text between blank lines | a line.
 enum class DocumentSplit { kFile, kBlankLine, kLine };
 // The format of the data's files. kAuto: by their names and contents; files that look like
 // something else are refused. The other values read the files as that format, whatever they look

@@ -35,9 +35,10 @@ std::vector<Place> FindPlaces() {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
       if (entry.path().extension() != ".cc") continue;
       // Runs do not reach these failpoints. tests/coordinator/access tests those in `access`,
-      // tests/e2e/golden_state_test.py those of migrations, and storage_service_test.cc those of a
-      // deletion.
-      if (entry.path().parent_path().filename() == "access") continue;
+      // tests/e2e/notifications_test.py those of notifications, tests/e2e/golden_state_test.py
+      // those of migrations, and storage_service_test.cc those of a deletion.
+      const std::string parent = entry.path().parent_path().filename();
+      if (parent == "access" || parent == "notifications") continue;
       const std::string stem = entry.path().stem();
       if (stem == "database_file" || stem == "run_directories") continue;
       const std::string text = ReadFile(entry.path()).value_or("");

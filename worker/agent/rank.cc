@@ -129,7 +129,7 @@ bool BelongsTo(const Rank& rank, uint64_t epoch) {
 void ContinueAs(const RankKey& key, MonotonicTime now, Rank& rank) {
   if (!rank.began_in) rank.began_in = rank.key.epoch;
   rank.key = key;
-  if (rank.exited()) return;
+  if (rank.exited() || rank.phase == v1::RANK_PHASE_FINISHED) return;
   rank.configured = false;
   rank.told_go = false;
   Enter(rank, v1::RANK_PHASE_LISTENING, now);

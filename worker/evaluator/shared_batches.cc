@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/machine/progress.h"
+
 namespace gp::engine {
 namespace {
 
@@ -26,6 +28,7 @@ void ComputeShared(Communicator& communicator, int64_t results_each, std::span<d
     const int64_t end = std::min(first + together, batches);
     for (int64_t i = first + communicator.rank(); i < end; i += communicator.size()) {
       compute(i, of(i, 1));
+      progress::Tick();
     }
     communicator.AllReduceMax(of(first, end - first));
     if (done) done(end);

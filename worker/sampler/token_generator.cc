@@ -1,5 +1,6 @@
 #include "worker/sampler/token_generator.h"
 
+#include "base/machine/progress.h"
 #include "worker/sampler/text_batch.h"
 
 namespace gp::engine {
@@ -18,6 +19,7 @@ std::vector<std::vector<int32_t>> GenerateTokens(Decoder& decoder,
                   .sample = generation.sample});
   }
   while (!stop.stop_requested() && !batch.idle()) {
+    progress::Tick();
     for (const TextProgress& progress : batch.Advance()) {
       if (progress.token) written[progress.id].push_back(*progress.token);
     }

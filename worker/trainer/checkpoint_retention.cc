@@ -1,6 +1,7 @@
 #include "worker/trainer/checkpoint_retention.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "formats/checkpoint_directory.h"
 
@@ -13,7 +14,10 @@ std::vector<std::string> ExpendableCheckpoints(std::vector<StoredCheckpoint> sto
   const StoredCheckpoint* best = nullptr;
   for (const StoredCheckpoint& candidate : stored) {
     if (!spec.keep_best || !candidate.validation_loss) continue;
-    if (best == nullptr || *candidate.validation_loss <= *best->validation_loss) best = &candidate;
+    // A loss that is no number is worse than any other.
+    const bool better = best == nullptr || std::isnan(*best->validation_loss) ||
+                        *candidate.validation_loss <= *best->validation_loss;
+    if (better) best = &candidate;
   }
   std::vector<std::string> expendable;
   const size_t last_count =

@@ -21,6 +21,7 @@ namespace gp::coordinator {
 namespace {
 
 constexpr size_t kSweepFileBytesMax = 256 << 10;
+constexpr size_t kSweepBytesMax = 64 << 20;  // of the run files of all trials
 constexpr size_t kRequestIdBytes = 16;
 // Trials whose problems are listed; the others probably have the same ones.
 constexpr size_t kRefusedTrialsMax = 5;
@@ -63,8 +64,10 @@ class SweepPreparer {
   StatusOr<PreparedSweep> Prepare() {
     RETURN_IF_ERROR(ReadFile());
     const std::vector<runspec::TrialSettings> trials = runspec::ExpandTrials(file_);
+    RETURN_IF_ERROR(CheckSize(run_text_.size() * trials.size()));
     RETURN_IF_ERROR(CheckTrials(trials));
     RETURN_IF_ERROR(CheckValidation());
+    RETURN_IF_ERROR(CheckBudgets());
     RETURN_IF_ERROR(PlanEarlyStop(trials));
     SweepSpec& spec = prepared_.spec;
     spec.name = file_.name;
@@ -133,6 +136,27 @@ class SweepPreparer {
     return sources;
   }
 
+  // The sweep is one record of the store.
+  Status CheckSize(size_t bytes) const {
+    if (bytes <= kSweepBytesMax) return OkStatus();
+    return InvalidArgument(
+        "{}: the run files of the trials have more than {} MiB in all; give fewer trials, or a "
+        "shorter run file",
+        SourceName(), kSweepBytesMax >> 20);
+  }
+
+  // Losses are compared after equal budgets.
+  Status CheckBudgets() const {
+    for (const runspec::RunSpec& spec : specs_) {
+      if (spec.budget.wall_time.count() == 0 && spec.eval.patience == 0) continue;
+      return InvalidArgument(
+          "{}: trials with budget.wall_time or eval.patience end after different numbers of steps, "
+          "and their losses cannot be ranked; set budget.steps or budget.tokens",
+          SourceName());
+    }
+    return OkStatus();
+  }
+
   // Problems that depend on several keys, such as a head count that does not divide the channels.
   Status CheckTrials(const std::vector<runspec::TrialSettings>& trials) {
     std::string problems;
@@ -176,11 +200,19 @@ class SweepPreparer {
     early_stop.kind = EarlyStopKind::kHalving;
     early_stop.eta = file_.eta;
     const int64_t whole = runspec::TargetSteps(specs_.front());
-    if (whole <= file_.min_steps || specs_.front().budget.wall_time.count() > 0) {
+    if (whole <= file_.min_steps) {
       return InvalidArgument(
           "{}: early_stop: halving divides the budget into rungs, so the run file needs "
-          "budget.steps or budget.tokens, of more than min_steps ({}), and no budget.wall_time",
+          "budget.steps or budget.tokens, of more than min_steps ({})",
           SourceName(), file_.min_steps);
+    }
+    const bool equal = std::ranges::all_of(
+        specs_, [&](const runspec::RunSpec& spec) { return runspec::TargetSteps(spec) == whole; });
+    if (!equal) {
+      return InvalidArgument(
+          "{}: early_stop: the trials' budgets are of different numbers of steps, because a varied "
+          "key changes the tokens of a step; set budget.steps, or stop early by median",
+          SourceName());
     }
     early_stop.rungs = RungsOf(file_, whole);
     if (FinalistsOf(trials.size(), early_stop) > 0) return OkStatus();
@@ -271,6 +303,9 @@ class SweepPreparer {
   }
 
   Status AddTrial(SweepTrial trial) {
+    bytes_ += trial.submission.resolved.size();
+    for (const auto& [key, value] : trial.submission.labels) bytes_ += key.size() + value.size();
+    RETURN_IF_ERROR(CheckSize(bytes_));
     prepared_.spec.trials.push_back(std::move(trial));
     return OkStatus();
   }
@@ -287,6 +322,7 @@ class SweepPreparer {
   std::vector<runspec::RunSpec> specs_;  // by trial, with its whole budget
   std::set<std::string> warnings_;
   std::set<std::pair<std::string, std::string>> seen_;
+  size_t bytes_ = 0;  // of the prepared trials' texts
   PreparedSweep prepared_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "base/text/excerpt.h"
@@ -115,7 +116,7 @@ class SweepReader : private DocumentReader {
     } else if (path == kMaxParallel.path) {
       ReadInto(kMaxParallel, node, &file_.max_parallel);
     } else if (path == kStop.path) {
-      ReadInto(kStop, node, &file_.early_stop);
+      has_stop_kind_ = ReadInto(kStop, node, &file_.early_stop);
     } else if (path == kMetric.path) {
       ReadInto(kMetric, node, &ignored);
     } else if (path == kMinSteps.path) {
@@ -311,7 +312,12 @@ class SweepReader : private DocumentReader {
     for (const YamlNode& item : seeds->items) {
       uint64_t seed = 0;
       if (!ReadInto(kSeed, item, &seed)) return;
-      file_.seeds.push_back(fmt::to_string(seed));
+      const std::string text = fmt::to_string(seed);
+      if (std::ranges::find(file_.seeds, text) != file_.seeds.end()) {
+        Report(item.mark, static_cast<int>(text.size()), kRepeats.path,
+               fmt::format("repeats has the seed {} twice", text), "keep one");
+      }
+      file_.seeds.push_back(text);
     }
   }
 
@@ -341,7 +347,23 @@ class SweepReader : private DocumentReader {
                                                                     : fmt::format("{}", count),
                       TrialFactors(file_), kSweepTrialsMax),
           "give fewer values, or draw some of the combinations with random");
+      return;
     }
+    CheckDraws();
+  }
+
+  // Equal trials would look like repeats with other seeds.
+  void CheckDraws() {
+    if (file_.random.empty()) return;
+    SweepFile draws = file_;
+    draws.grid.clear();
+    draws.seeds.clear();
+    const std::vector<TrialSettings> drawn = ExpandTrials(draws);
+    const std::set<TrialSettings> different(drawn.begin(), drawn.end());
+    if (different.size() == drawn.size()) return;
+    ReportFile(fmt::format("random: {} draws give {} different combinations", drawn.size(),
+                           different.size()),
+               "give fewer trials, wider ranges or another seed, or list the values in grid");
   }
 
   void CheckName() {
@@ -370,6 +392,9 @@ class SweepReader : private DocumentReader {
   }
 
   void CheckEarlyStop() {
+    if (root_.Find("early_stop") != nullptr && !has_stop_kind_) {
+      ReportFile("early_stop.kind is missing", "early_stop: {kind: halving, min_steps: 500}");
+    }
     const bool stops = file_.early_stop != "none";
     if (stops && file_.min_steps == 0) {
       ReportFile("early_stop.min_steps is missing: no trial is stopped before this step",
@@ -392,6 +417,7 @@ class SweepReader : private DocumentReader {
   SweepFile file_;
   bool has_version_ = false;
   bool has_kind_ = false;
+  bool has_stop_kind_ = false;
 };
 
 }  // namespace

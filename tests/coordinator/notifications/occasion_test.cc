@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "contract/divergence_warning.h"
 
 namespace gp::coordinator {
@@ -78,6 +81,20 @@ TEST(Occasion, WhatElseHappensIsNone) {
   const auto run = MakeRun();
   EXPECT_EQ(OccasionOf(Of(RunStarted{1}), run), std::nullopt);
   EXPECT_EQ(OccasionOf(Of(RunQueued{"waits"}), run), std::nullopt);
+}
+
+TEST(Occasion, ALossThatIsNoNumberIsNoBest) {
+  for (const double loss : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+    EXPECT_EQ(OccasionOf(Sealed(Checkpoint(10, loss)), MakeRun({Checkpoint(10, loss)})),
+              std::nullopt);
+  }
+}
+
+TEST(Occasion, KindsOfEventsThatNeverAreOneNeedNoRun) {
+  EXPECT_TRUE(MayBeOccasion(Sealed(Checkpoint(10, 3.0))));
+  EXPECT_TRUE(MayBeOccasion(Of(RunEnded{RunState::kFailed, ""})));
+  EXPECT_FALSE(MayBeOccasion(Of(RunPaused())));
+  EXPECT_FALSE(MayBeOccasion({}));
 }
 
 }  // namespace

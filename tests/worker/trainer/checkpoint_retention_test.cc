@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace gp::engine {
 namespace {
 
@@ -52,6 +54,12 @@ TEST(CheckpointRetention, NeverRemovesTheLastOne) {
   EXPECT_EQ(ExpendableCheckpoints(kStored, Keep(0, false)), (Names{"a", "b", "c", "d"}));
   EXPECT_EQ(ExpendableCheckpoints({}, Keep(2, true)), Names{});
   EXPECT_EQ(ExpendableCheckpoints(kStored, Keep(9, false)), Names{});
+}
+
+TEST(CheckpointRetention, ALossThatIsNoNumberIsTheWorst) {
+  const std::vector<StoredCheckpoint> diverged = {
+      {"a", 10, NAN}, {"b", 20, 2.0}, {"c", 30, NAN}, {"d", 40, 3.0}};
+  EXPECT_EQ(ExpendableCheckpoints(diverged, Keep(1, true)), (Names{"a", "c"}));
 }
 
 }  // namespace

@@ -338,8 +338,9 @@ void TrainingStep::GuardAgainstNonFinite(const StepResult& result) {
   const int64_t allowed =
       spec_.stability.skip_nonfinite ? spec_.stability.consecutive_skips_max : 0;
   if (consecutive_skips_ <= allowed) return;
+  // The same step would end like this again.
   throw TrainingError(
-      contract::ExitCause::kError,
+      contract::ExitCause::kConfig,
       fmt::format(
           "step {}: the loss or its gradient is not finite (loss {}, gradient norm {}) for {} "
           "step(s) in a row, {} are allowed; lower optimizer.lr, or set stability.skip_nonfinite "

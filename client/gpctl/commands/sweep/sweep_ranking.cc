@@ -9,6 +9,15 @@
 namespace gp::gpctl {
 namespace {
 
+// Budgets may differ from candidate to candidate, for example in steps for equal tokens.
+double ShareOf(const v1::SweepTrial& trial) {
+  const bool whole =
+      trial.state() == v1::TRIAL_STATE_DONE && trial.target_steps() >= trial.full_steps();
+  if (whole) return 1;
+  const auto steps = static_cast<double>(StepsOf(trial));
+  return trial.full_steps() > 0 ? steps / static_cast<double>(trial.full_steps()) : 0;
+}
+
 void Measure(Candidate& candidate) {
   for (const v1::SweepTrial* trial : candidate.trials) {
     if (trial->has_validation_loss()) {
@@ -20,6 +29,7 @@ void Measure(Candidate& candidate) {
     if (counts) candidate.ranked.push_back(trial);
   }
   if (candidate.ranked.empty()) return;
+  candidate.share = ShareOf(*candidate.ranked.front());
   const auto count = static_cast<double>(candidate.ranked.size());
   for (const auto* trial : candidate.ranked) candidate.mean += trial->validation_loss() / count;
   if (candidate.ranked.size() < 2) return;
@@ -59,7 +69,7 @@ std::vector<Candidate> RankCandidates(const v1::Sweep& sweep) {
     candidates.push_back(std::move(candidate));
   }
   std::ranges::stable_sort(candidates, {}, [](const Candidate& candidate) {
-    return std::tuple(!candidate.has_loss(), -candidate.steps, candidate.mean,
+    return std::tuple(!candidate.has_loss(), -candidate.share, candidate.mean,
                       candidate.trials.front()->number());
   });
   return candidates;

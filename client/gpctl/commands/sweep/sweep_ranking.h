@@ -22,13 +22,15 @@ struct Candidate {
   // lower, so others are not comparable.
   std::vector<const v1::SweepTrial*> ranked;
   int64_t steps = 0;                // StepsOf each of `ranked`
+  double share = 0;                 // of its whole budget that each of `ranked` has trained
   double mean = 0;                  // of the lowest losses of `ranked`
   std::optional<double> deviation;  // their standard deviation; absent for fewer than 2
 
   bool has_loss() const { return !ranked.empty(); }
 };
 
-// The candidates: first those that trained the furthest, of equals those with the lowest mean;
+// The candidates: first those that trained the largest share of their budget, of equals those with
+// the lowest mean;
 // those without a loss last. The sweep must outlive the result.
 std::vector<Candidate> RankCandidates(const v1::Sweep& sweep);
 

@@ -59,7 +59,7 @@ std::string NumbersText(const Candidate& candidate) {
 // "+0.0123", or "+0.0123 (noise)" when seeds differ as much.
 std::string BehindText(const Candidate& first, const Candidate& candidate) {
   if (&first == &candidate) return "";
-  if (candidate.steps != first.steps) return "fewer steps";
+  if (candidate.share != first.share) return "fewer steps";
   const MeanDifference difference = Compare(first, candidate);
   const bool noise = difference.standard_error && !difference.is_clear();
   return fmt::format("{:+.4f}{}", difference.difference, noise ? " (noise)" : "");
@@ -101,8 +101,15 @@ std::string NoiseSentence(const std::vector<Candidate>& candidates) {
   const Candidate& first = candidates[0];
   const Candidate& second = candidates[1];
   const MeanDifference difference = Compare(first, second);
-  if (first.steps != second.steps) {
+  if (first.share != second.share) {
     return "Rank 1 trained further than rank 2; their losses are not comparable.";
+  }
+  const bool repeated = first.trials.size() > 1 || second.trials.size() > 1;
+  if (!difference.standard_error && repeated) {
+    return fmt::format(
+        "{} of rank 1 and {} of rank 2 got this far: the noise of the seeds is unknown.",
+        CountedNoun(static_cast<int64_t>(first.ranked.size()), "seed"),
+        CountedNoun(static_cast<int64_t>(second.ranked.size()), "seed"));
   }
   if (!difference.standard_error) {
     return "One seed each: the noise of seeds is unknown. repeats: {seeds: [1, 2, 3]} in the sweep "
@@ -124,15 +131,33 @@ std::string EarlyStopText(const v1::Sweep& sweep) {
   if (sweep.early_stop() != "halving") return "none";
   std::vector<std::string> rungs;
   for (const int64_t steps : sweep.rungs()) rungs.push_back(WithThousands(steps));
-  return fmt::format("halving: the best 1 of {} go on at steps {}", sweep.eta(),
-                     fmt::join(rungs, ", "));
+  const std::string whole = rungs.empty() ? "" : rungs.back();
+  if (!rungs.empty()) rungs.pop_back();
+  return fmt::format("halving: the best 1 of {} go on at steps {}, up to {}", sweep.eta(),
+                     fmt::join(rungs, ", "), whole);
+}
+
+// Whether the trial trained as far as the sweep let it.
+bool HasResult(const v1::SweepTrial& trial) {
+  return trial.state() == v1::TRIAL_STATE_DONE || trial.state() == v1::TRIAL_STATE_STOPPED;
+}
+
+// A deleted trial has no loss any more.
+std::string DeletedSentence(const v1::Sweep& sweep) {
+  const auto deleted = std::ranges::count_if(sweep.trials(), [](const v1::SweepTrial& trial) {
+    return trial.state() == v1::TRIAL_STATE_DELETED;
+  });
+  if (deleted == 0) return "";
+  return fmt::format("The ranking is without {}, which {} deleted.", CountedNoun(deleted, "trial"),
+                     deleted == 1 ? "was" : "were");
 }
 
 std::string StepsText(const v1::Sweep& sweep) {
   const StepCount count = CountSteps(sweep);
   if (count.full == 0) return fmt::format("{} trained", WithThousands(count.trained));
   const double saved = 1 - static_cast<double>(count.trained) / static_cast<double>(count.full);
-  const bool tells = HasEnded(sweep.state()) && sweep.early_stop() != "none";
+  const bool tells = sweep.state() == v1::SWEEP_STATE_SUCCEEDED && sweep.early_stop() != "none" &&
+                     std::ranges::all_of(sweep.trials(), HasResult);
   return fmt::format("{} trained of {}{}", WithThousands(count.trained), WithThousands(count.full),
                      tells ? fmt::format("; early stopping saved {}", Percent(saved)) : "");
 }
@@ -222,6 +247,8 @@ std::string SweepDetails(const v1::Sweep& sweep, const TextStyle& style) {
   text += "\n" + RankingTable(sweep, candidates, style);
   const std::string noise = NoiseSentence(candidates);
   if (!noise.empty()) text += "\n" + Wrapped(noise, style.width, 0) + "\n";
+  const std::string deleted = DeletedSentence(sweep);
+  if (!deleted.empty()) text += "\n" + Wrapped(deleted, style.width, 0) + "\n";
   const std::string ended = EndedText(sweep, style);
   if (!ended.empty()) text += "\n" + ended;
   return text;
@@ -240,8 +267,10 @@ std::string BestText(const v1::Sweep& sweep, const TextStyle& style) {
     text += fmt::format("  mean of {} seeds {}, standard deviation {:.4f}\n", best.ranked.size(),
                         Loss(best.mean), *best.deviation);
   }
-  const std::string noise = NoiseSentence(candidates);
-  return noise.empty() ? text : text + Wrapped(noise, style.width, 0) + "\n";
+  for (const std::string& sentence : {NoiseSentence(candidates), DeletedSentence(sweep)}) {
+    if (!sentence.empty()) text += Wrapped(sentence, style.width, 0) + "\n";
+  }
+  return text;
 }
 
 std::string SweepTable(const std::vector<v1::Sweep>& sweeps, const TextStyle& style) {

@@ -145,5 +145,15 @@ TEST_F(SweepServiceTest, ProblemsAreAnsweredWithTheirPlace) {
   EXPECT_THAT(Message(refused.status()), HasSubstr("sweep.yaml:5:23: optimizer.lr must be"));
 }
 
+TEST_F(SweepServiceTest, TrialsThatEndAfterDifferentStepsAreRefused) {
+  for (const char* setting : {"budget.wall_time=2m", "eval.patience=3"}) {
+    v1::SubmitSweepRequest request = Request("one", "rates");
+    request.add_overrides(setting);
+    const auto refused = Submit(request);
+    EXPECT_EQ(refused.status().code(), StatusCode::kInvalidArgument) << setting;
+    EXPECT_THAT(Message(refused.status()), HasSubstr("set budget.steps or budget.tokens"));
+  }
+}
+
 }  // namespace
 }  // namespace gp::coordinator

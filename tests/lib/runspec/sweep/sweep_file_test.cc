@@ -121,5 +121,21 @@ TEST(SweepFile, SeedsAreSetOnce) {
             std::string::npos);
 }
 
+TEST(SweepFile, RefusesTrialsThatAreEqual) {
+  const std::string grid = std::string(kHead) + "grid: {optimizer.lr: [1e-3, 3e-4]}\n";
+  EXPECT_NE(Problems(grid + "repeats: {seeds: [1, 2, 1]}\n").find("has the seed 1 twice"),
+            std::string::npos);
+  EXPECT_NE(Problems(std::string(kHead) + "random: {trials: 20, model.n_layer: {min: 2, max: 8}}\n")
+                .find("random: 20 draws give"),
+            std::string::npos);
+}
+
+TEST(SweepFile, AnEarlyStopNeedsItsKind) {
+  EXPECT_NE(Problems(std::string(kHead) +
+                     "grid: {optimizer.lr: [1e-3, 3e-4]}\nearly_stop: {min_steps: 500}\n")
+                .find("early_stop.kind is missing"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace gp::runspec

@@ -31,7 +31,10 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::RunTask(Task task, const void* data) {
-  if (threads_ == 1) return task(data, 0);
+  if (threads_ == 1) {
+    task(data, 0);
+    return progress::Tick();
+  }
   task_ = task;
   data_ = data;
   running_.store(static_cast<uint32_t>(threads_ - 1));

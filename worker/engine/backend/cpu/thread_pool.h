@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/machine/progress.h"
 #include "base/mutex.h"
 
 namespace gp::engine {
@@ -40,7 +41,7 @@ class ThreadPool {
     const int64_t grains = (count + grain - 1) / grain;
     if (threads_ == 1 || grains <= 1) {
       if (count > 0) body(int64_t{0}, count);
-      return;
+      return progress::Tick();
     }
     Run([&](int part) {
       const int64_t first = grains * part / threads_ * grain;

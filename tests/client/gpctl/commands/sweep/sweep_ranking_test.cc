@@ -37,11 +37,25 @@ TEST(SweepRanking, TheSeedsNoiseDecidesWhetherADifferenceIsClear) {
 
 TEST(SweepRanking, ThoseThatTrainedTheFurthestComeFirst) {
   v1::Sweep sweep = SampleSweep({2.5, 2.6, 2.0, 2.1, {}, {}});
+  for (v1::SweepTrial& trial : *sweep.mutable_trials()) trial.set_full_steps(300);
   sweep.mutable_trials(0)->set_target_steps(300);
   const std::vector<Candidate> candidates = RankCandidates(sweep);
   EXPECT_EQ(candidates[0].keys.at("optimizer.lr"), "1e-3");
   EXPECT_EQ(candidates[0].ranked.size(), 1U) << "the other seed has fewer steps";
   EXPECT_EQ(BestTrial(candidates)->number(), 1);
+}
+
+// Equal tokens are fewer steps of a larger batch.
+TEST(SweepRanking, WholeBudgetsOfDifferentStepsAreComparedByLoss) {
+  v1::Sweep sweep = SampleSweep({2.0, 2.1, 2.5, 2.6, {}, {}});
+  for (const int index : {0, 1}) {
+    sweep.mutable_trials(index)->set_target_steps(50);
+    sweep.mutable_trials(index)->set_full_steps(50);
+  }
+  const std::vector<Candidate> candidates = RankCandidates(sweep);
+  EXPECT_EQ(candidates[0].steps, 50);
+  EXPECT_EQ(candidates[1].steps, 100);
+  EXPECT_EQ(candidates[0].share, candidates[1].share);
 }
 
 TEST(SweepRanking, AStoppedTrialCountsWithTheStepsThatItTrained) {

@@ -43,15 +43,26 @@ TEST(SweepText, TellsWhatEarlyStoppingSaved) {
     sweep.mutable_trials(index)->set_target_steps(10);
   }
   const std::string text = SweepDetails(sweep, {});
-  EXPECT_THAT(text, HasSubstr("halving: the best 1 of 3 go on at steps 10, 30, 100\n"));
+  EXPECT_THAT(text, HasSubstr("halving: the best 1 of 3 go on at steps 10, 30, up to 100\n"));
   EXPECT_THAT(text, HasSubstr("150 trained of 600; early stopping saved 75.0%\n"));
   EXPECT_THAT(text, HasSubstr("fewer steps"));
   EXPECT_THAT(text, HasSubstr("Rank 1 trained further than rank 2"));
 }
 
 TEST(SweepText, OneSeedHasUnknownNoise) {
-  const v1::Sweep sweep = SampleSweep({2.0, {}, 3.0, {}, {}, {}});
+  v1::Sweep sweep = SampleSweep({2.0, {}, 3.0, {}, {}, {}});
+  EXPECT_THAT(SweepDetails(sweep, {}), HasSubstr("1 seed of rank 1 and 1 seed of rank 2 got this "
+                                                 "far: the noise of the seeds is unknown."));
+  for (const int second : {5, 3, 1}) sweep.mutable_trials()->DeleteSubrange(second, 1);
   EXPECT_THAT(SweepDetails(sweep, {}), HasSubstr("One seed each: the noise of seeds is unknown."));
+}
+
+TEST(SweepText, ARankingWithoutDeletedTrialsSaysSo) {
+  v1::Sweep sweep = SampleSweep({{}, 2.1, 3.0, 3.1, {}, {}});
+  sweep.mutable_trials(0)->set_state(v1::TRIAL_STATE_DELETED);
+  const std::string words = "The ranking is without 1 trial, which was deleted.";
+  EXPECT_THAT(SweepDetails(sweep, {}), HasSubstr(words));
+  EXPECT_THAT(BestText(sweep, {}), HasSubstr(words));
 }
 
 TEST(SweepText, TrialsOfACancelledSweepWereNotStarted) {

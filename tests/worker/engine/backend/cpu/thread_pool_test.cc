@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/machine/progress.h"
 #include "worker/engine/backend/cpu/kernels/isa.h"
 
 namespace gp::engine {
@@ -52,6 +53,21 @@ TEST(ThreadPool, CutsRangesAtGrainsWithoutGapOrOverlap) {
       EXPECT_TRUE(aligned);
       for (const std::atomic<int>& times : touched) EXPECT_EQ(times, 1);
     }
+  }
+}
+
+// A trainer whose regions all run on one thread must not look as if it hung.
+TEST(ThreadPool, EveryRegionIsProgress) {
+  const progress::Training training;
+  for (const int threads : {1, 3}) {
+    ThreadPool pool(threads);
+    const auto count = [] { return progress::Now().count; };
+    uint64_t before = count();
+    pool.Run([](int /*part*/) {});
+    EXPECT_GT(count(), before) << threads;
+    before = count();
+    pool.For(10, 16, [](int64_t /*first*/, int64_t /*last*/) {});
+    EXPECT_GT(count(), before) << threads;
   }
 }
 
