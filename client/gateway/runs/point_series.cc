@@ -124,11 +124,12 @@ std::vector<Point> Decimate(std::span<const Point> points, size_t count_max) {
     marks[end] = true;
     --left;
   }
+  // Each stretch of extremes or gaps takes two places.
   const bool has_gaps = std::any_of(points.begin(), points.end(), HasGap);
-  const size_t buckets = has_gaps ? left / 4 : left / 2;
+  const size_t gaps = has_gaps ? left / 4 : 0;
   MarkExtremes(
-      points, buckets, [](const Point& p) { return p.loss(); }, marks);
-  if (has_gaps) MarkGaps(points, buckets, marks);
+      points, left / 2 - gaps, [](const Point& p) { return p.loss(); }, marks);
+  if (has_gaps) MarkGaps(points, gaps, marks);
   return Marked(points, marks);
 }
 
