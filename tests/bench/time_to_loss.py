@@ -16,6 +16,7 @@ import pathlib
 import statistics
 import sys
 import tempfile
+import textwrap
 import time
 
 import layout
@@ -27,6 +28,7 @@ import run_table
 RECIPE = layout.ROOT / "configs/runs/shakespeare-char-cpu-fast.yaml"
 TARGET_LOSS = 1.889  # on the whole validation split, mean over the seeds
 PEER_ITERATIONS = 2000
+PROSE_COLUMNS = 120
 TRIAL_ITERATIONS = 60
 WAYS = {"eager fp32": [], "eager bf16": ["--precision", "bf16"], "compiled fp32": ["--compile"],
         "compiled bf16": ["--compile", "--precision", "bf16"]}
@@ -121,10 +123,11 @@ def table(result):
 def details(result):
     ours, peers = result["ours"], result["peers"]
     forecasts = ", ".join(f"{way} {seconds:.0f} s" for way, seconds in result["peer_forecasts"].items())
-    return (f"gp: {ours[0]['steps']} steps of {middle_of(ours, 'step_ms'):.1f} ms, of which the optimizer takes "
+    text = (f"gp: {ours[0]['steps']} steps of {middle_of(ours, 'step_ms'):.1f} ms, of which the optimizer takes "
             f"{middle_of(ours, 'optimizer_ms'):.1f}; the first step ends {middle_of(ours, 'first_step_seconds'):.2f} s after the "
             f"submit. nanoGPT: {PEER_ITERATIONS} iterations of {middle_of(peers, 'iteration_ms'):.1f} ms, {result['peer_way']}, "
             f"the fastest of its ways on this machine (forecasts: {forecasts}).")
+    return textwrap.fill(text, width=PROSE_COLUMNS)
 
 
 def parse_arguments():
