@@ -127,8 +127,8 @@ def draw(result, goal):
     paper = Paper(seconds, min([*ends, *drawn, goal]) - 0.05)
     title = "Loss over seconds: nanoGPT's CPU model and data"
     paper.text("title", 24, 34, title)
-    paper.text("small", 24, 54, f"{result['machine']}, {result['date']}. Lines: training loss, mean of {SMOOTHED} steps. Dots: the "
-               "end of each run, with its loss on the whole validation split.")
+    paper.text("small", 24, 54, f"{result['machine']}, {result['date']}. Lines: training loss, mean of {SMOOTHED} steps.")
+    paper.text("small", 24, 70, "Dots: the end of each run, with its loss on the whole validation split.")
     paper.axes()
     paper.line("goal", LEFT, paper.y(goal), WIDTH - RIGHT, paper.y(goal))
     paper.text("small", WIDTH - RIGHT + 8, paper.y(goal) + 4, f"{goal}, the goal")
