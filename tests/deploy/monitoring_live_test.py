@@ -147,7 +147,7 @@ class Monitoring(unittest.TestCase):
         status = json.loads(self.gpctl("status", NAME, "-o", "json"))
         states = self.instant("gp_run_time_seconds_total")
         self.assertEqual({series["metric"]["state"] for series in states},
-                         {"queued", "starting", "productive", "redone", "waiting"})
+                         {"queued", "starting", "productive", "redone", "waiting", "paused"})
         seconds = {series["metric"]["state"]: float(series["value"][1]) for series in states}
         for state in ("starting", "productive", "redone", "waiting"):
             self.assertGreater(seconds[state], 0, state)

@@ -49,7 +49,8 @@ SweepService::SweepService(const ServiceContext& service, Reconciler& reconciler
       lanes_(service.lanes) {
   OnCall<v1::SubmitSweepRequest, v1::SubmitSweepResponse>(
       "Submit", [this](SubmitCall& call) { Prepare(call); });
-  OnCall<v1::CancelSweepRequest, v1::Sweep>("Cancel", [this](CancelCall& call) { Cancel(call); });
+  OnCall<v1::CancelSweepRequest, v1::Sweep>("Cancel",
+                                            [this](CancelCall& call) { CancelSweep(call); });
   OnQuery<v1::GetSweepRequest, v1::Sweep>(
       "Get", [this](AdmittedCall& access, const auto& request, auto& response) -> Status {
         ASSIGN_OR_RETURN(const auto sweep, Find(access, request.sweep()));
@@ -131,7 +132,7 @@ void SweepService::AnswerRepeated(SubmitCall& call, const Sweep& sweep) const {
   call.AnswerUnchanged(status);
 }
 
-void SweepService::Cancel(CancelCall& call) {
+void SweepService::CancelSweep(CancelCall& call) {
   call.access().Describe("", call.request().request_id());
   const auto sweep = Find(call.access(), call.request().sweep());
   if (!sweep.ok()) return call.Answer(sweep.status());

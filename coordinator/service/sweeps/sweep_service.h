@@ -29,7 +29,7 @@ class SweepService final : public MethodService<v1::SweepService> {
   // The sweep of a request that was answered already; null: it is a new one.
   std::shared_ptr<const Sweep> FindRepeated(const v1::SubmitSweepRequest& request) const;
   void AnswerRepeated(SubmitCall& call, const Sweep& sweep) const;
-  void Cancel(CancelCall& call);
+  void CancelSweep(CancelCall& call);
 
   // The sweep that the caller means. NotFound also when the caller may not look into its namespace.
   StatusOr<std::shared_ptr<const Sweep>> Find(AdmittedCall& access,
