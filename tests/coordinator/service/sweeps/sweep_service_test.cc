@@ -149,6 +149,7 @@ TEST_F(SweepServiceTest, TrialsThatEndAfterDifferentStepsAreRefused) {
   for (const char* setting : {"budget.wall_time=2m", "eval.patience=3"}) {
     v1::SubmitSweepRequest request = Request("one", "rates");
     request.add_overrides(setting);
+    request.add_overrides("eval.every=5");
     const auto refused = Submit(request);
     EXPECT_EQ(refused.status().code(), StatusCode::kInvalidArgument) << setting;
     EXPECT_THAT(Message(refused.status()), HasSubstr("set budget.steps or budget.tokens"));
