@@ -261,20 +261,23 @@ StatusOr<v1::Checkpoint> RunClient::RestoreCheckpoint(const std::string& run, in
 }
 
 template <typename Response, typename Request, typename Call>
-StatusOr<Response> RunClient::AskStorage(const std::string& method, const Request& request,
-                                         const Call& call) {
+StatusOr<Response> RunClient::AskNewer(const char* cannot, const std::string& method,
+                                       const Request& request, const Call& call,
+                                       std::chrono::milliseconds timeout) {
   RETURN_IF_ERROR(CheckTexts(request));
   Response response;
-  const Status status =
-      Retry(method, [&](grpc::ClientContext& context) { return call(context, response); });
-  if (status.code() == StatusCode::kUnimplemented) {
-    return FailedPrecondition(
-        "the coordinator at {} is older than this gpctl and cannot free its storage",
-        options_.address);
-  }
+  const Status status = Retry(
+      method, [&](grpc::ClientContext& context) { return call(context, response); }, timeout);
+  if (status.code() == StatusCode::kUnimplemented) return IsOlder(cannot);
   RETURN_IF_ERROR(status);
   MakeSafeToShow(response);
   return response;
+}
+
+template <typename Response, typename Request, typename Call>
+StatusOr<Response> RunClient::AskStorage(const std::string& method, const Request& request,
+                                         const Call& call) {
+  return AskNewer<Response>("free its storage", method, request, call, options_.timeout);
 }
 
 StatusOr<v1::DeleteRunResponse> RunClient::DeleteRun(v1::DeleteRunRequest request) {
@@ -315,34 +318,15 @@ StatusOr<v1::DiskUsageResponse> RunClient::DiskUsage(const v1::DiskUsageRequest&
       });
 }
 
-template <typename Response, typename Call>
-StatusOr<Response> RunClient::AskNotifier(const std::string& method, const Call& call,
-                                          std::chrono::milliseconds timeout) {
-  Response response;
-  const Status status = Retry(
-      method, [&](grpc::ClientContext& context) { return call(context, response); }, timeout);
-  if (status.code() == StatusCode::kUnimplemented) return IsOlder("notifications");
-  RETURN_IF_ERROR(status);
-  MakeSafeToShow(response);
-  return response;
-}
-
 template <typename Response, typename Request, typename Call>
 StatusOr<Response> RunClient::AskSweeps(const std::string& method, const Request& request,
                                         const Call& call) {
-  RETURN_IF_ERROR(CheckTexts(request));
-  Response response;
-  const Status status =
-      Retry(method, [&](grpc::ClientContext& context) { return call(context, response); });
-  if (status.code() == StatusCode::kUnimplemented) return IsOlder("sweeps");
-  RETURN_IF_ERROR(status);
-  MakeSafeToShow(response);
-  return response;
+  return AskNewer<Response>("run sweeps", method, request, call, options_.timeout);
 }
 
 StatusOr<v1::ListNotificationTargetsResponse> RunClient::NotificationTargets() {
-  return AskNotifier<v1::ListNotificationTargetsResponse>(
-      "ListNotificationTargets",
+  return AskNewer<v1::ListNotificationTargetsResponse>(
+      "send notifications", "ListNotificationTargets", v1::ListNotificationTargetsRequest(),
       [this](auto& context, auto& response) {
         return notifications_->ListNotificationTargets(&context, {}, &response);
       },
@@ -354,9 +338,8 @@ StatusOr<v1::TestNotificationTargetResponse> RunClient::TestNotificationTarget(
   v1::TestNotificationTargetRequest request;
   request.set_request_id(RandomId(20));
   request.set_target(target);
-  RETURN_IF_ERROR(CheckTexts(request));
-  return AskNotifier<v1::TestNotificationTargetResponse>(
-      "TestNotificationTarget",
+  return AskNewer<v1::TestNotificationTargetResponse>(
+      "send notifications", "TestNotificationTarget", request,
       [&](auto& context, auto& response) {
         return notifications_->TestNotificationTarget(&context, request, &response);
       },
@@ -547,14 +530,14 @@ StatusOr<std::vector<v1::Run>> RunClient::Lineage(const std::string& run) {
         runs.push_back(response.run());
         return true;
       });
-  if (status.code() == StatusCode::kUnimplemented) return IsOlder("a lineage");
+  if (status.code() == StatusCode::kUnimplemented) return IsOlder("send a lineage");
   RETURN_IF_ERROR(status);
   return runs;
 }
 
-Status RunClient::IsOlder(const char* what) const {
-  return FailedPrecondition("the coordinator at {} is older than this gpctl and cannot send {}",
-                            options_.address, what);
+Status RunClient::IsOlder(const char* cannot) const {
+  return FailedPrecondition("the coordinator at {} is older than this gpctl and cannot {}",
+                            options_.address, cannot);
 }
 
 StatusOr<std::vector<v1::CurvePoints>> RunClient::Curves(const v1::CurvesRequest& request) {
@@ -572,7 +555,7 @@ StatusOr<std::vector<v1::CurvePoints>> RunClient::Curves(const v1::CurvesRequest
     }
     return true;
   });
-  if (status.code() == StatusCode::kUnimplemented) return IsOlder("curves");
+  if (status.code() == StatusCode::kUnimplemented) return IsOlder("send curves");
   RETURN_IF_ERROR(status);
   return curves;
 }

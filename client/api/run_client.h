@@ -120,8 +120,8 @@ class RunClient {
  private:
   class Outage;
 
-  // FailedPrecondition: the coordinator does not have a method yet.
-  Status IsOlder(const char* what) const;
+  // FailedPrecondition: the coordinator does not have a method yet, and so cannot "send curves".
+  Status IsOlder(const char* cannot) const;
 
   template <typename Call>
   Status Retry(const std::string& method, const Call& call) {
@@ -145,6 +145,10 @@ class RunClient {
   template <typename Request, typename Response>
   StatusOr<Response> Ask(const std::string& method, Method<Request, Response> call,
                          const Request& request);
+  // Calls a method that an older coordinator may not have; `cannot` as in IsOlder.
+  template <typename Response, typename Request, typename Call>
+  StatusOr<Response> AskNewer(const char* cannot, const std::string& method, const Request& request,
+                              const Call& call, std::chrono::milliseconds timeout);
   // Calls a method of the StorageService.
   template <typename Response, typename Request, typename Call>
   StatusOr<Response> AskStorage(const std::string& method, const Request& request,
@@ -155,10 +159,6 @@ class RunClient {
   // Sends a change of a node (Cordon, Drain, Uncordon).
   template <typename Request, typename Call>
   StatusOr<v1::Node> Change(const std::string& method, Request request, const Call& call);
-  // Calls a method of the NotificationService.
-  template <typename Response, typename Call>
-  StatusOr<Response> AskNotifier(const std::string& method, const Call& call,
-                                 std::chrono::milliseconds timeout);
   template <typename Message, typename Open>
   Status Stream(const std::string& method, const Open& open, const Consumer<Message>& consumer);
 

@@ -24,10 +24,10 @@ struct Notification {
 // time.
 Notification MakeNotification(Occasion occasion, const StoredEvent& stored, const Run& run,
                               const Progress& progress);
-// Of a run that waits for slots since the event with this number.
+// Makes the notification that a run has waited for slots since the event with this number.
 Notification MakeWaitingNotification(uint64_t sequence, Timestamp since, Timestamp now,
                                      const Run& run);
-// What 'gpctl notify test' sends.
+// The notification that 'gpctl notify test' sends.
 Notification MakeTestNotification(const std::string& id, Timestamp now);
 
 // The body in the form that this kind of target takes.

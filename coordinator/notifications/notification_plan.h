@@ -13,7 +13,7 @@
 
 namespace gp::coordinator {
 
-// What is known about runs, at the newest of the events or later.
+// Looks up runs, as they were at the newest of the events or later.
 struct RunKnowledge {
   // Null if nothing is known of the run. An error means that it cannot be told now.
   std::function<StatusOr<std::shared_ptr<const Run>>(const RunId&)> run;
@@ -25,7 +25,7 @@ StatusOr<QueueAddition> PlanNotifications(const std::vector<StoredEvent>& events
                                           const std::vector<NotificationTarget>& targets,
                                           const RunKnowledge& known);
 
-// Of waits that are due.
+// The notifications of runs that have waited for too long.
 StatusOr<QueueAddition> PlanWaitingNotifications(const std::vector<std::pair<RunId, SlotWait>>& due,
                                                  Timestamp now,
                                                  const std::vector<NotificationTarget>& targets,

@@ -1,4 +1,4 @@
-// WebhookClient: sends one HTTP request to a receiver that nobody trusts, over libcurl. It connects
+// WebhookClient: sends one HTTP request to an untrusted receiver, with libcurl. It connects
 // only to addresses that AddressRefusal allows, verifies the certificate of https, follows no
 // redirect, uses no proxy, and limits the time and the bytes of the answer. Functions; thread-safe.
 #pragma once

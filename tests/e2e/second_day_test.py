@@ -6,13 +6,11 @@ import os
 import pathlib
 import shlex
 import signal
-import subprocess
 import tempfile
 import unittest
 
-from waiting import SECONDS_MAX, wait_for
-
-PROGRAMS = pathlib.Path(os.environ["GP_BIN"])
+from local_service import LocalService
+from waiting import wait_for
 
 # More steps than a run can take during a test, however slow the commands are beside it.
 ENDLESS = 10**9
@@ -32,27 +30,7 @@ checkpoint: {{every: {every}, keep_last: 20}}
 """
 
 
-class Service:
-    """What `gpctl up` starts in a home directory of its own."""
-
-    def __init__(self, root):
-        self.root = root
-        self.home = root / "home"
-        self.home.mkdir()
-        (root / "text.txt").write_text("the quick brown fox jumps over the lazy dog\n" * 400)
-        self.gpctl("up", "--detach", "--workers", "2")
-
-    def run(self, *arguments):
-        return subprocess.run([PROGRAMS / "gpctl", *arguments], check=False, capture_output=True, text=True,
-                              timeout=SECONDS_MAX, cwd=self.root,
-                              env={**os.environ, "HOME": str(self.home), "XDG_STATE_HOME": str(self.home / "state")})
-
-    def gpctl(self, *arguments):
-        done = self.run(*arguments)
-        if done.returncode != 0:
-            raise AssertionError(f"gpctl {arguments}: exit {done.returncode}: {done.stdout}{done.stderr}")
-        return done.stdout + done.stderr
-
+class Service(LocalService):
     def refused(self, *arguments):
         done = self.run(*arguments)
         if done.returncode == 0:

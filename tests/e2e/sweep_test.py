@@ -5,13 +5,12 @@ import json
 import os
 import pathlib
 import signal
-import subprocess
 import tempfile
 import unittest
 
-from waiting import SECONDS_MAX, wait_for
+from local_service import LocalService
+from waiting import wait_for
 
-PROGRAMS = pathlib.Path(os.environ["GP_BIN"])
 SWEEP_SECONDS_MAX = 500
 
 RUN = """\
@@ -43,36 +42,18 @@ max_parallel: 2
 HALVING = SWEEP.replace("name: rates", "name: halved") + "early_stop: {kind: halving, min_steps: 20, eta: 3}\n"
 
 
-class Service:
-    """What `gpctl up` starts in a home directory of its own."""
+class Service(LocalService):
+    """With base.yaml, the run file that the sweeps vary."""
 
     def __init__(self, root):
-        self.root = root
-        self.home = root / "home"
-        self.home.mkdir()
-        (root / "text.txt").write_text("the quick brown fox jumps over the lazy dog\n" * 400)
+        super().__init__(root)
         (root / "base.yaml").write_text(RUN)
-        self.up()
-
-    def run(self, *arguments):
-        return subprocess.run([PROGRAMS / "gpctl", *arguments], check=False, capture_output=True, text=True,
-                              timeout=SECONDS_MAX, cwd=self.root,
-                              env={**os.environ, "HOME": str(self.home), "XDG_STATE_HOME": str(self.home / "state")})
-
-    def gpctl(self, *arguments):
-        done = self.run(*arguments)
-        if done.returncode != 0:
-            raise AssertionError(f"gpctl {arguments}: exit {done.returncode}: {done.stdout}{done.stderr}")
-        return done.stdout + done.stderr
 
     def json(self, *arguments):
         done = self.run(*arguments, "-o", "json")
         if done.returncode != 0:
             raise AssertionError(f"gpctl {arguments}: exit {done.returncode}: {done.stderr}")
         return done.stdout
-
-    def up(self):
-        self.gpctl("up", "--detach", "--workers", "2")
 
     def kill_coordinator(self):
         service = json.loads((self.home / "state/gp/service.json").read_text())

@@ -95,7 +95,7 @@ std::string RankingTable(const v1::Sweep& sweep, const std::vector<Candidate>& c
   return table.Render(style.width, style.utf8);
 }
 
-// What the difference of the two best candidates shows.
+// Says whether the two best candidates differ by more than the noise of the seeds.
 std::string NoiseSentence(const std::vector<Candidate>& candidates) {
   if (candidates.size() < 2 || !candidates[1].has_loss()) return "";
   const Candidate& first = candidates[0];
