@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/random_id.h"
+#include "http/admission.h"
 #include "http/content_coding.h"
 #include "http/error_page.h"
 
@@ -14,7 +15,6 @@ namespace beast = boost::beast::http;
 
 // Bytes that a client may send ahead while its request is being answered.
 constexpr size_t kAheadBytesMax = 16 << 10;
-constexpr size_t kTargetShown = 200;
 constexpr size_t kRequestIdMax = 128;
 // Bytes that are read and dropped after the last answer, so that the client can still read that.
 constexpr size_t kLingerBytesMax = 256 << 20;
@@ -26,43 +26,6 @@ bool IsUsableRequestId(std::string_view text) {
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-";
   return !text.empty() && text.size() <= kRequestIdMax &&
          text.find_first_not_of(kAllowed) == std::string_view::npos;
-}
-
-// The headers that the preflight asks for, if it is a list of names; otherwise those that our own
-// pages send.
-std::string AllowedHeaders(const Request& request) {
-  constexpr std::string_view kAllowed =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_, ";
-  const std::string_view asked = request.Header("access-control-request-headers").value_or("");
-  const bool is_list = asked.find_first_not_of(kAllowed) == std::string_view::npos;
-  return asked.empty() || !is_list ? "authorization, content-type, x-request-id"
-                                   : std::string(asked);
-}
-
-ApiError KeyProblem(const Request& request) {
-  const std::string_view sent = request.Header("authorization").value_or("");
-  ApiError error{.status = 401, .code = "invalid_api_key"};
-  if (sent.empty()) {
-    error.code = "missing_api_key";
-    error.message = "this server needs a key: send the header Authorization: Bearer KEY";
-    if (request.Header("x-api-key") || request.Header("api-key")) {
-      error.message += ", not an API key in a header of another name";
-    }
-  } else if (!Lower(sent).starts_with("bearer ")) {
-    error.message = "the Authorization header is not understood: send Authorization: Bearer KEY";
-  } else {
-    error.message =
-        "incorrect API key: the key in the Authorization header is not one of this server's; "
-        "ask its operator for a valid one";
-  }
-  return error;
-}
-
-// Redirect target for a path with an extra slash: the same path without it, relative to `target`.
-std::string WithoutSlash(std::string_view target) {
-  const size_t query = std::min(target.find('?'), target.size());
-  const std::string_view path = target.substr(0, query - 1);
-  return fmt::format("..{}{}", path.substr(path.rfind('/')), target.substr(query));
 }
 
 ApiError ErrorOfParser(beast::error error, const ServerLimits& limits) {
@@ -92,12 +55,6 @@ ApiError LongLineOfBody() {
           .message = fmt::format("the chunked body has a line (a chunk's size and extensions, or "
                                  "the trailer) of more than {} bytes; leave the extensions out",
                                  kAheadBytesMax)};
-}
-
-ApiError MissingHost() {
-  return {.status = 400,
-          .message = "this HTTP/1.1 request has no Host; send the server's name or address in it",
-          .code = "invalid_host"};
 }
 
 // The bytes of empty lines at the front, which a client may send before a request or after the body
@@ -340,12 +297,16 @@ void Connection::OnHeader(bool body_is_long) {
   gone_ = std::make_shared<GoneSignal>();
   notes_ = std::make_shared<ExchangeNotes>();
   record_ = {.method = request_.head ? "HEAD" : request_.method,
-             .target = std::string(View(message.target()).substr(0, kTargetShown)),
+             .target = ShownTarget(View(message.target())),
              .endpoint = "other",
              .client_address = client_,
              .request_id = request_.id,
              .begun = std::chrono::steady_clock::now()};
-  refusal_ = FindRoute();
+  Admission admission = Admit(server_.context, {View(message.target()), http_1_0_}, request_);
+  route_ = admission.route;
+  origin_ = std::move(admission.origin);
+  refusal_ = std::move(admission.refusal);
+  if (route_ != nullptr) record_.endpoint = route_->pattern;
   if (const auto error = RefusedTransferCoding(request_)) {
     keep_alive_ = false;  // where its body ends may be unknown
     if (!refusal_) refusal_ = ErrorResponseTo(request_, *error);
@@ -371,94 +332,6 @@ Request Connection::TakeRequest() {
     headers.emplace_back(Lower(View(field.name_string())), std::string(View(field.value())));
   }
   return MakeRequest(std::string(View(message.method_string())), std::move(headers), client_);
-}
-
-std::optional<Response> Connection::FindRoute() {
-  const SiteRules& sites = server_.context.sites;
-  route_ = nullptr;
-  origin_ = AllowedOrigin(sites, request_);
-  if (!http_1_0_ && !request_.Header("host")) return ErrorResponseTo(request_, MissingHost());
-  auto target = ParseTarget(View(parser_->get().target()));
-  if (!target.ok()) return ErrorResponseTo(request_, ErrorOf(target.status()));
-  request_.path = std::move(target->path);
-  request_.query = std::move(target->query);
-  const Router::Found found =
-      server_.context.router.Find(request_.method, request_.path, request_.captures);
-  if (const auto* route = std::get_if<const Route*>(&found)) {
-    route_ = *route;
-    record_.endpoint = route_->pattern;
-  }
-  if (route_ == nullptr || !route_->any_host) {
-    if (const auto error = RefusedHost(sites, request_)) return ErrorResponseTo(request_, *error);
-  }
-  if (const auto error = RefusedOrigin(sites, request_)) return ErrorResponseTo(request_, *error);
-  if (std::holds_alternative<Router::Unknown>(found)) {
-    // A browser does not show its page the answer to a preflight, so the hint goes into the answer
-    // to the request itself.
-    return IsPreflight() ? Preflight("GET, HEAD, POST, OPTIONS") : UnknownPath();
-  }
-  if (const auto* wrong = std::get_if<Router::WrongMethod>(&found)) {
-    return request_.method == "OPTIONS" ? Preflight(wrong->allowed) : WrongMethod(wrong->allowed);
-  }
-  if (auto refused = CheckKey()) return refused;
-  if (const auto error = RefusedContentType(request_)) return ErrorResponseTo(request_, *error);
-  return std::nullopt;
-}
-
-Response Connection::UnknownPath() const {
-  const std::vector<std::string>& path = request_.path;
-  const auto meant = server_.context.router.Suggest(path);
-  if (request_.method == "GET" && meant && path.size() > 1 && path.back().empty()) {
-    std::string without;
-    for (size_t i = 0; i + 1 < path.size(); ++i) without += "/" + path[i];
-    if (*meant == without) {
-      return {.status = 308,
-              .content_type = "",
-              .headers = {{"Location", WithoutSlash(View(parser_->get().target()))}}};
-    }
-  }
-  std::string message = fmt::format("there is nothing at {}", record_.target);
-  if (meant) message += fmt::format("; did you mean {}?", *meant);
-  return ErrorResponseTo(request_, {.status = 404, .message = message, .code = "unknown_path"});
-}
-
-Response Connection::WrongMethod(const std::string& allowed) const {
-  Response response = ErrorResponseTo(
-      request_, {.status = 405,
-                 .message = fmt::format("{} accepts only {}", record_.target, allowed),
-                 .code = "wrong_method"});
-  response.headers.emplace_back("Allow", allowed);
-  return response;
-}
-
-// Whether this is a preflight of a page that may use this server. Any other OPTIONS request is
-// treated like all requests.
-bool Connection::IsPreflight() const {
-  return request_.method == "OPTIONS" && !origin_.empty() &&
-         request_.Header("access-control-request-method");
-}
-
-Response Connection::Preflight(const std::string& allowed) const {
-  Response response{.status = 204, .content_type = "", .headers = {{"Allow", allowed}}};
-  if (origin_.empty()) return response;
-  response.headers.emplace_back("Access-Control-Allow-Methods", allowed);
-  response.headers.emplace_back("Access-Control-Allow-Headers", AllowedHeaders(request_));
-  response.headers.emplace_back("Access-Control-Max-Age", "600");
-  // A page from the internet asks to use a server in the local network (Private Network Access).
-  if (request_.Header("access-control-request-private-network")) {
-    response.headers.emplace_back("Access-Control-Allow-Private-Network", "true");
-  }
-  return response;
-}
-
-std::optional<Response> Connection::CheckKey() {
-  if (!server_.context.key_name) return std::nullopt;
-  const auto name = server_.context.key_name(request_.Header("authorization").value_or(""));
-  if (name) request_.key_name = *name;
-  if (name || route_->open) return std::nullopt;
-  Response response = ErrorResponseTo(request_, KeyProblem(request_));
-  response.headers.emplace_back("WWW-Authenticate", "Bearer");
-  return response;
 }
 
 void Connection::Dispatch() {
@@ -487,7 +360,7 @@ void Connection::RefuseInput(const ApiError& error) {
 void Connection::TakeReceived() {
   ReceivedHeader received = ReadReceivedHeader(header_text_ + input_);
   record_ = {.method = received.method,
-             .target = received.target.substr(0, kTargetShown),
+             .target = ShownTarget(received.target),
              .endpoint = "other",
              .client_address = client_,
              .begun = std::chrono::steady_clock::now()};

@@ -91,14 +91,6 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
   void OnHeader(bool body_is_long);
   void Dispatch();
   Request TakeRequest();
-  // Finds the route by the request's header. Returns the answer to a bad request; nullopt if the
-  // route's handler may run.
-  std::optional<Response> FindRoute();
-  Response UnknownPath() const;
-  Response WrongMethod(const std::string& allowed) const;
-  bool IsPreflight() const;
-  Response Preflight(const std::string& allowed) const;
-  std::optional<Response> CheckKey();
   void RefuseInput(const ApiError& error);
   void TakeReceived();
 
