@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "base/yaml_reader.h"
+#include "client/api/parent_text.h"
 
 namespace gp::client {
 namespace {
@@ -59,11 +60,6 @@ class KeyTable {
   std::vector<KeyDifference> rows_;
   std::map<std::string, size_t> row_of_;  // by key
 };
-
-std::string ParentText(const v1::CheckpointOfRun& parent) {
-  return fmt::format("{}@{}", parent.run_name().empty() ? parent.run_id() : parent.run_name(),
-                     parent.step());
-}
 
 // Gives the parent as RUN@STEP instead of its directory, with the id where two parents would read
 // the same.

@@ -49,7 +49,7 @@ struct FileSystemSpace {
   uint64_t free_bytes = 0;  // that an ordinary user may still write
 };
 
-// Of the file system that holds `path`.
+// The space of the file system that holds `path`.
 StatusOr<FileSystemSpace> SpaceAt(const std::string& path);
 StatusOr<uint64_t> FreeBytes(const std::string& path);
 

@@ -478,7 +478,7 @@ void Agent::MeasureUse(v1::AgentReport& report) {
   const bool again = load_.IsOld(now);
   *report.mutable_load() = load_.Read(now);
   if (const auto space = storage_space_ ? storage_space_->Newest() : std::nullopt) {
-    report.mutable_load()->set_storage_bytes(space->bytes);
+    report.mutable_load()->set_storage_bytes(space->total_bytes);
     report.mutable_load()->set_free_storage_bytes(space->free_bytes);
   }
   if (again) slot_use_.clear();

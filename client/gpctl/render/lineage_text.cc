@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "client/api/parent_text.h"
 #include "client/api/run_state_name.h"
 #include "client/gpctl/render/leg_text.h"
 #include "client/gpctl/render/run_words.h"
@@ -28,9 +29,7 @@ std::string OriginText(const v1::Run& run) {
   if (!run.has_parent()) {
     return run.initial_model().empty() ? "" : "  from " + run.initial_model();
   }
-  const std::string parent =
-      run.parent().run_name().empty() ? run.parent().run_id() : run.parent().run_name();
-  return fmt::format("  from {}@{}{}", parent, run.parent().step(),
+  return fmt::format("  from {}{}", client::ParentText(run.parent()),
                      run.parent().deleted() ? " (deleted)" : "");
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text/counted_noun.h"
+#include "client/api/parent_text.h"
 #include "client/api/run_client.h"
 #include "client/api/run_state_name.h"
 #include "client/api/time_left.h"
@@ -228,10 +229,8 @@ std::string SharedParent(const std::vector<v1::Checkpoint>& checkpoints) {
 std::string BeganWithText(const v1::Run& run) {
   if (!run.has_parent()) return run.initial_model();
   const v1::CheckpointOfRun& parent = run.parent();
-  std::string text =
-      parent.run_name().empty()
-          ? fmt::format("{}@{}", parent.run_id(), parent.step())
-          : fmt::format("{}@{} ({})", parent.run_name(), parent.step(), parent.run_id());
+  std::string text = client::ParentText(parent);
+  if (!parent.run_name().empty()) text += fmt::format(" ({})", parent.run_id());
   if (parent.tokens() > 0) text += fmt::format(", after {} tokens", WithThousands(parent.tokens()));
   return text;
 }

@@ -1,7 +1,5 @@
 #include "worker/agent/load/storage_space.h"
 
-#include <sys/statvfs.h>
-
 #include <utility>
 
 #include "base/clock.h"
@@ -28,7 +26,7 @@ struct StorageSpace::Shared {
   CondVar changed;
   bool stopping GUARDED_BY(mutex) = false;
   bool ended GUARDED_BY(mutex) = false;
-  std::optional<DiskSpace> space GUARDED_BY(mutex);
+  std::optional<FileSystemSpace> space GUARDED_BY(mutex);
   MonotonicTime read_at GUARDED_BY(mutex){};
 
   void Loop() {
@@ -42,7 +40,7 @@ struct StorageSpace::Shared {
   bool ReadAndWait() {
     const auto read = reader(path);
     MutexLock lock(mutex);
-    space = read;
+    space = read.ok() && read->total_bytes > 0 ? std::optional(*read) : std::nullopt;
     read_at = SystemClock().Now();
     const auto next = std::chrono::steady_clock::now() + interval;
     while (!stopping) {
@@ -64,13 +62,6 @@ struct StorageSpace::Shared {
   }
 };
 
-std::optional<DiskSpace> ReadDiskSpace(const std::string& path) {
-  struct statvfs told {};
-  if (statvfs(path.c_str(), &told) != 0 || told.f_blocks == 0) return std::nullopt;
-  return DiskSpace{.bytes = uint64_t{told.f_blocks} * told.f_frsize,
-                   .free_bytes = uint64_t{told.f_bavail} * told.f_frsize};
-}
-
 StorageSpace::StorageSpace(const std::string& path, std::chrono::nanoseconds interval,
                            Reader reader)
     : shared_(std::make_shared<Shared>(path, interval, std::move(reader))),
@@ -84,7 +75,7 @@ StorageSpace::~StorageSpace() {
   }
 }
 
-std::optional<DiskSpace> StorageSpace::Newest() const {
+std::optional<FileSystemSpace> StorageSpace::Newest() const {
   MutexLock lock(shared_->mutex);
   if (SystemClock().Now() - shared_->read_at > 3 * shared_->interval) return std::nullopt;
   return shared_->space;

@@ -4,36 +4,31 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
 
+#include "base/file.h"
+#include "base/status.h"
+
 namespace gp::agent {
-
-struct DiskSpace {
-  uint64_t bytes = 0;
-  uint64_t free_bytes = 0;  // for an ordinary user
-};
-
-// Nullopt when the file system cannot be asked.
-std::optional<DiskSpace> ReadDiskSpace(const std::string& path);
 
 class StorageSpace {
  public:
-  using Reader = std::function<std::optional<DiskSpace>(const std::string& path)>;
+  using Reader = std::function<StatusOr<FileSystemSpace>(const std::string& path)>;
 
   explicit StorageSpace(const std::string& path,
                         std::chrono::nanoseconds interval = std::chrono::seconds(10),
-                        Reader reader = ReadDiskSpace);
+                        Reader reader = SpaceAt);
   ~StorageSpace();
   StorageSpace(const StorageSpace&) = delete;
   StorageSpace& operator=(const StorageSpace&) = delete;
 
-  // The newest reading; nullopt when it is older than three intervals, or failed.
-  std::optional<DiskSpace> Newest() const;
+  // The newest reading; nullopt when it is older than three intervals or failed, or when the file
+  // system has no size, as that of a mount point of automount has none.
+  std::optional<FileSystemSpace> Newest() const;
 
  private:
   struct Shared;

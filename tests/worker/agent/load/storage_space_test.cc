@@ -8,18 +8,22 @@
 namespace gp::agent {
 namespace {
 
-TEST(StorageSpace, ReadsTheFileSystemOfADirectory) {
-  const auto space = ReadDiskSpace(::testing::TempDir());
-  ASSERT_TRUE(space.has_value());
-  EXPECT_GT(space->bytes, 0u);
-  EXPECT_LE(space->free_bytes, space->bytes);
-  EXPECT_FALSE(ReadDiskSpace("/no/such/directory").has_value());
-}
-
 TEST(StorageSpace, OffersTheNewestReading) {
   const StorageSpace space(::testing::TempDir(), std::chrono::minutes(1));
   while (!space.Newest()) std::this_thread::yield();
-  EXPECT_GT(space.Newest()->bytes, 0u);
+  EXPECT_GT(space.Newest()->total_bytes, 0u);
+  EXPECT_LE(space.Newest()->free_bytes, space.Newest()->total_bytes);
+}
+
+TEST(StorageSpace, IsUnknownForAFileSystemWithoutASize) {
+  std::promise<void> read_twice;
+  const StorageSpace space(::testing::TempDir(), std::chrono::milliseconds(1),
+                           [&, readings = 0](const std::string&) mutable {
+                             if (++readings == 2) read_twice.set_value();
+                             return StatusOr<FileSystemSpace>(FileSystemSpace{});
+                           });
+  read_twice.get_future().wait();
+  EXPECT_FALSE(space.Newest().has_value());
 }
 
 TEST(StorageSpace, IsUnknownWhenItCannotBeRead) {
@@ -27,7 +31,7 @@ TEST(StorageSpace, IsUnknownWhenItCannotBeRead) {
   const StorageSpace space("/no/such/directory", std::chrono::milliseconds(1),
                            [&, readings = 0](const std::string& path) mutable {
                              if (++readings == 2) read_twice.set_value();
-                             return ReadDiskSpace(path);
+                             return SpaceAt(path);
                            });
   read_twice.get_future().wait();
   EXPECT_FALSE(space.Newest().has_value());
@@ -39,7 +43,7 @@ TEST(StorageSpace, TheReaderIsNotCalledOnceTheDestructorReturned) {
     const StorageSpace space(::testing::TempDir(), std::chrono::milliseconds(10),
                              [&](const std::string& path) {
                                ++readings;
-                               return ReadDiskSpace(path);
+                               return SpaceAt(path);
                              });
     while (!space.Newest()) std::this_thread::yield();
   }
@@ -50,13 +54,13 @@ TEST(StorageSpace, TheDestructorDoesNotWaitForAReadingThatHangs) {
   std::promise<void> hang;
   std::promise<void> left;
   {
-    const StorageSpace space(
-        ::testing::TempDir(), std::chrono::minutes(1),
-        [until = hang.get_future().share(), &left](const std::string&) -> std::optional<DiskSpace> {
-          until.wait();
-          left.set_value();
-          return std::nullopt;
-        });
+    const StorageSpace space(::testing::TempDir(), std::chrono::minutes(1),
+                             [until = hang.get_future().share(),
+                              &left](const std::string&) -> StatusOr<FileSystemSpace> {
+                               until.wait();
+                               left.set_value();
+                               return FileSystemSpace{};
+                             });
   }
   hang.set_value();
   left.get_future().wait();
