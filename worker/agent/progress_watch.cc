@@ -52,6 +52,7 @@ void ProgressWatch::Observe(const link::Beat& progress, nanoseconds running) {
   if (newest_) longest_silence_ = std::max(longest_silence_, running - heard_at_);
   heard_at_ = running;
   if (!newest_ || newest_->count != progress.count) moved_at_ = running;
+  completed_a_phase_ = completed_a_phase_ || progress.longest_ms.has_value();
   newest_ = progress;
 }
 
@@ -61,7 +62,8 @@ nanoseconds ProgressWatch::LimitOfPhase() const {
 }
 
 nanoseconds ProgressWatch::LimitOfSilence() const {
-  return newest_->longest_ms ? LimitAfter(longest_silence_) : nanoseconds(kFirstLimit);
+  const nanoseconds limit = LimitAfter(longest_silence_);
+  return completed_a_phase_ ? limit : std::max<nanoseconds>(limit, kFirstSilenceMin);
 }
 
 std::optional<std::string> ProgressWatch::Hang(nanoseconds running) const {

@@ -35,10 +35,12 @@ class RunningTime {
 class ProgressWatch {
  public:
   // The limit of a phase is kIntervals times its longest interval so far, but at least kLimitMin;
-  // kFirstLimit until the phase was completed once. The same holds for silence, which is judged by
-  // the longest silence so far.
+  // kFirstLimit until the phase was completed once. The limit of silence follows from the longest
+  // silence so far in the same way; it is at least kFirstSilenceMin until some phase was completed,
+  // because a process that starts may wait for pages of its libraries.
   static constexpr std::chrono::seconds kLimitMin{2};
   static constexpr std::chrono::seconds kFirstLimit{60};
+  static constexpr std::chrono::seconds kFirstSilenceMin{10};
   static constexpr int kIntervals = 6;
 
   void Observe(const link::Beat& progress, std::chrono::nanoseconds running);
@@ -62,6 +64,7 @@ class ProgressWatch {
   std::chrono::nanoseconds moved_at_{0};         // when its count changed
   std::chrono::nanoseconds heard_at_{0};         // when the newest message came
   std::chrono::nanoseconds longest_silence_{0};  // between two messages
+  bool completed_a_phase_ = false;
 };
 
 }  // namespace gp::agent
