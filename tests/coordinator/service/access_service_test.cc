@@ -191,7 +191,9 @@ class AccessServiceTest : public ::testing::Test {
   const std::unique_ptr<TokenStore> tokens_ =
       TokenStore::Open(JoinPath(directory_.path(), "security"), SystemClock()).value();
   const std::unique_ptr<AuditLog> audit_ =
-      AuditLog::Open(JoinPath(directory_.path(), "audit"), SystemClock()).value();
+      AuditLog::Open(JoinPath(directory_.path(), "audit"), SystemClock(),
+                     {.single_refusals_per_window = 1000})
+          .value();
   WorkLanes lanes_;
   const CallLimitsOptions limits_;
   AccessGate gate_{*tokens_, *audit_, SystemClock(), {.limits = limits_}};

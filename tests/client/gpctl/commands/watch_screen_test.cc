@@ -50,16 +50,17 @@ TEST_F(WatchScreenTest, LeavesTheLastNumbersOfAnEndedRunOnTheTerminal) {
 TEST_F(WatchScreenTest, IsNotUsedWhereItCannotBeShown) {
   testing::PlayScene(service_);
   runner_.interrupt_when_out_contains = "tok/s";
-  EXPECT_THAT(runner_.Run({"watch", "gpt2-fineweb"}).out, Not(HasSubstr("\x1b")));
+  const std::vector<std::string> watch = {"watch", "gpt2-fineweb", "--interval", "100ms"};
+  EXPECT_THAT(runner_.Run(watch).out, Not(HasSubstr("\x1b")));
   runner_.terminal = true;
   runner_.environment["NO_COLOR"] = "1";
-  EXPECT_THAT(runner_.Run({"watch", "gpt2-fineweb"}).out,
-              AllOf(HasSubstr("step 7362/19073"), Not(HasSubstr("\x1b"))));
+  EXPECT_THAT(runner_.Run(watch).out, AllOf(HasSubstr("step 7362/19073"), Not(HasSubstr("\x1b"))));
   runner_.environment.erase("NO_COLOR");
   runner_.environment["TERM"] = "dumb";
-  EXPECT_THAT(runner_.Run({"watch", "gpt2-fineweb"}).out, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(runner_.Run(watch).out, Not(HasSubstr("\x1b")));
   runner_.environment["TERM"] = "xterm";
-  EXPECT_THAT(runner_.Run({"watch", "gpt2-fineweb", "--plain"}).out, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(runner_.Run({"watch", "gpt2-fineweb", "--interval", "100ms", "--plain"}).out,
+              Not(HasSubstr("\x1b")));
 }
 
 }  // namespace
