@@ -505,14 +505,20 @@ Status RunClient::Metrics(v1::MetricsRequest request, const Consumer<v1::MetricP
   // outage; the pairs increase along the stream. A reopened stream repeats the same request instead
   // of asking for later steps, because the run may have restarted from an earlier step meanwhile.
   std::optional<std::pair<uint64_t, int64_t>> newest;
+  const auto take = [&](const v1::MetricPoint& point) {
+    const std::pair place(point.epoch(), point.step());
+    if (newest && place <= *newest) return true;
+    newest = place;
+    return consumer(point);
+  };
+  const Status status = Stream<v1::MetricPoints>(
+      "Points", [&](grpc::ClientContext& context) { return stub_->Points(&context, request); },
+      [&](const v1::MetricPoints& page) { return std::ranges::all_of(page.points(), take); });
+  if (status.code() != StatusCode::kUnimplemented) return status;
+  // An older coordinator sends one point a message.
   return Stream<v1::MetricPoint>(
       "Metrics", [&](grpc::ClientContext& context) { return stub_->Metrics(&context, request); },
-      [&](const v1::MetricPoint& point) {
-        const std::pair place(point.epoch(), point.step());
-        if (newest && place <= *newest) return true;
-        newest = place;
-        return consumer(point);
-      });
+      take);
 }
 
 StatusOr<std::vector<v1::Run>> RunClient::Lineage(const std::string& run) {

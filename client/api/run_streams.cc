@@ -16,9 +16,11 @@ class Reader final : public OpenStream, private grpc::ClientReadReactor<Message>
   using Open = void (v1::RunService::StubInterface::async_interface::*)(
       grpc::ClientContext*, const Request*, grpc::ClientReadReactor<Message>*);
 
-  Reader(v1::RunService::StubInterface& stub, const CallCredentials& credentials, Open open,
-         Request request, RunStreams::Consumer<Message> consumer)
-      : request_(std::move(request)), consumer_(std::move(consumer)) {
+  Reader(
+      v1::RunService::StubInterface& stub, const CallCredentials& credentials, Open open,
+      Request request, RunStreams::Consumer<Message> consumer,
+      std::function<void(const Status&)> ended = [](const Status&) {})
+      : request_(std::move(request)), consumer_(std::move(consumer)), ended_(std::move(ended)) {
     Show(credentials, context_);
     (stub.async()->*open)(&context_, &request_, this);
     this->StartRead(&message_);
@@ -44,6 +46,7 @@ class Reader final : public OpenStream, private grpc::ClientReadReactor<Message>
   }
 
   void OnDone(const grpc::Status& status) override {
+    ended_(rpc::FromGrpc(status));
     MutexLock lock(mutex_);
     end_ = rpc::FromGrpc(status);
     changed_.NotifyAll();
@@ -52,6 +55,7 @@ class Reader final : public OpenStream, private grpc::ClientReadReactor<Message>
   grpc::ClientContext context_;
   const Request request_;
   const RunStreams::Consumer<Message> consumer_;
+  const std::function<void(const Status&)> ended_;
   Message message_;
   mutable Mutex mutex_;
   CondVar changed_;
@@ -79,8 +83,18 @@ std::unique_ptr<OpenStream> RunStreams::Events(v1::EventsRequest request,
 
 std::unique_ptr<OpenStream> RunStreams::Metrics(v1::MetricsRequest request,
                                                 Consumer<v1::MetricPoint> consumer) {
-  return std::make_unique<Reader<v1::MetricsRequest, v1::MetricPoint>>(
-      *stub_, credentials_, &Async::Metrics, std::move(request), std::move(consumer));
+  if (lacks_points_) {
+    return std::make_unique<Reader<v1::MetricsRequest, v1::MetricPoint>>(
+        *stub_, credentials_, &Async::Metrics, std::move(request), std::move(consumer));
+  }
+  return std::make_unique<Reader<v1::MetricsRequest, v1::MetricPoints>>(
+      *stub_, credentials_, &Async::Points, std::move(request),
+      [consumer = std::move(consumer)](const v1::MetricPoints& page) {
+        for (const v1::MetricPoint& point : page.points()) consumer(point);
+      },
+      [this](const Status& status) {
+        if (status.code() == StatusCode::kUnimplemented) lacks_points_ = true;
+      });
 }
 
 std::unique_ptr<OpenStream> RunStreams::Logs(v1::LogsRequest request,

@@ -5,6 +5,7 @@
 // another. Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -39,6 +40,8 @@ class RunStreams {
   ~RunStreams();
 
   std::unique_ptr<OpenStream> Events(v1::EventsRequest request, Consumer<v1::RunEvent> consumer);
+  // With a coordinator that is older than Points the first stream ends with kUnimplemented; those
+  // that are opened later use Metrics.
   std::unique_ptr<OpenStream> Metrics(v1::MetricsRequest request,
                                       Consumer<v1::MetricPoint> consumer);
   std::unique_ptr<OpenStream> Logs(v1::LogsRequest request, Consumer<v1::LogLine> consumer);
@@ -46,6 +49,7 @@ class RunStreams {
  private:
   const CallCredentials credentials_;
   std::unique_ptr<v1::RunService::Stub> stub_;
+  std::atomic<bool> lacks_points_ = false;
 };
 
 }  // namespace gp::client

@@ -21,6 +21,7 @@ constexpr AccessRule kTable[] = {
     {"gp.v1.RunService/Logs", Least::kViewer, Where::kInNamespace, false, Lane::kStreams},
     {"gp.v1.RunService/Events", Least::kViewer, Where::kInNamespace, false, Lane::kStreams},
     {"gp.v1.RunService/Metrics", Least::kViewer, Where::kInNamespace, false, Lane::kStreams},
+    {"gp.v1.RunService/Points", Least::kViewer, Where::kInNamespace, false, Lane::kStreams},
     {"gp.v1.RunService/Curves", Least::kViewer, Where::kInNamespace, false, Lane::kStreams},
     {"gp.v1.RunService/Lineage", Least::kViewer, Where::kInNamespace, false, Lane::kStreams},
     {"gp.v1.RunService/Checkpoints", Least::kViewer, Where::kInNamespace, false, Lane::kQueries},

@@ -167,6 +167,9 @@ void RunService::OnStreams() {
   OnRunStream<v1::MetricsRequest, v1::MetricPoint>(
       "Metrics",
       [this](const RunId& run, const auto& of) { return MakeMetricsSource(context_, run, of); });
+  OnRunStream<v1::MetricsRequest, v1::MetricPoints>(
+      "Points",
+      [this](const RunId& run, const auto& of) { return MakePointsSource(context_, run, of); });
   OnStream<v1::LineageRequest, v1::LineageResponse>(
       "Lineage", streams_,
       [this](AdmittedCall& access,

@@ -232,33 +232,66 @@ class LogsSource final : public BufferedSource<v1::LogLine> {
   uint64_t offset_ = 0;
 };
 
-// Until the stream first reaches the end of the log, it sends only points that ShownPoints shows
-// (no steps that a later epoch repeated). After that it sends every new point.
-class MetricsSource final : public BufferedSource<v1::MetricPoint> {
+// Reads a run's points for a stream. Until it first reaches the end of the log, it gives only
+// points that ShownPoints shows (no steps that a later epoch repeated). After that it gives every
+// new point.
+class PointReader {
  public:
-  MetricsSource(StreamContext context, RunId run, const v1::MetricsRequest& request)
-      : BufferedSource(context, run, request.follow()),
-        after_(request.after_step()),
+  PointReader(StreamContext context, const RunId& run, int64_t after_step)
+      : directory_(context.recorder.DirectoryOf(run)),
+        after_(after_step),
         shown_(context.recorder.ProgressOf(run).epochs) {}
 
- private:
-  StatusOr<bool> ReadPage() override {
+  // Calls `take` for the points of the next page. False when there is no next page.
+  StatusOr<bool> ReadPage(const std::function<void(const contract::TrainingPoint&)>& take) {
     ASSIGN_OR_RETURN(const std::vector<contract::TrainingPoint> points,
-                     ReadPoints(context_.recorder.DirectoryOf(run_), kPageRecords, offset_));
+                     ReadPoints(directory_, kPageRecords, offset_));
     caught_up_ = caught_up_ || points.empty();
-    for (const contract::TrainingPoint& point : points) Add(point);
+    for (const contract::TrainingPoint& point : points) {
+      if (caught_up_ || (point.step > after_ && shown_.Shows(point))) take(point);
+    }
     return !points.empty();
   }
 
-  void Add(const contract::TrainingPoint& point) {
-    if (!caught_up_ && (point.step <= after_ || !shown_.Shows(point))) return;
-    buffer_.push_back(ToProto(point));
-  }
-
+ private:
+  const std::string directory_;
   const int64_t after_;
   const ShownPoints shown_;
   bool caught_up_ = false;
   uint64_t offset_ = 0;
+};
+
+class MetricsSource final : public BufferedSource<v1::MetricPoint> {
+ public:
+  MetricsSource(StreamContext context, RunId run, const v1::MetricsRequest& request)
+      : BufferedSource(context, run, request.follow()),
+        reader_(context, run, request.after_step()) {}
+
+ private:
+  StatusOr<bool> ReadPage() override {
+    return reader_.ReadPage([this](const auto& point) { buffer_.push_back(ToProto(point)); });
+  }
+
+  PointReader reader_;
+};
+
+class PointsSource final : public BufferedSource<v1::MetricPoints> {
+ public:
+  PointsSource(StreamContext context, RunId run, const v1::MetricsRequest& request)
+      : BufferedSource(context, run, request.follow()),
+        reader_(context, run, request.after_step()) {}
+
+ private:
+  StatusOr<bool> ReadPage() override {
+    v1::MetricPoints page;
+    ASSIGN_OR_RETURN(const bool more, reader_.ReadPage([&page](const auto& point) {
+      *page.add_points() = ToProto(point);
+    }));
+    if (page.points_size() > 0) buffer_.push_back(std::move(page));
+    return more;
+  }
+
+  PointReader reader_;
 };
 
 class CurvesSource final : public StreamSource<v1::CurvePoints> {
@@ -338,6 +371,11 @@ std::unique_ptr<StreamSource<v1::LogLine>> MakeLogsSource(StreamContext context,
 std::unique_ptr<StreamSource<v1::MetricPoint>> MakeMetricsSource(
     StreamContext context, RunId run, const v1::MetricsRequest& request) {
   return std::make_unique<MetricsSource>(context, std::move(run), request);
+}
+
+std::unique_ptr<StreamSource<v1::MetricPoints>> MakePointsSource(
+    StreamContext context, RunId run, const v1::MetricsRequest& request) {
+  return std::make_unique<PointsSource>(context, std::move(run), request);
 }
 
 std::unique_ptr<StreamSource<v1::CurvePoints>> MakeCurvesSource(StreamContext context, RunId run,

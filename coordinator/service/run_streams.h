@@ -1,8 +1,8 @@
-// The sources of RunService's streams: Watch, Events, Logs, Metrics, Curves, Lineage. Events and
-// Logs begin after the sequence number that the caller names, Metrics after a step, Watch with the
-// present state. Watch, and the others with `follow`, end when the run has ended and everything
-// recorded was sent; without `follow` at the end of what is recorded. A source belongs to one
-// stream.
+// The sources of RunService's streams: Watch, Events, Logs, Metrics, Points, Curves, Lineage.
+// Events and Logs begin after the sequence number that the caller names, Metrics and Points after a
+// step, Watch with the present state. Watch, and the others with `follow`, end when the run has
+// ended and everything recorded was sent; without `follow` at the end of what is recorded. A source
+// belongs to one stream.
 #pragma once
 
 #include <functional>
@@ -29,6 +29,8 @@ std::unique_ptr<StreamSource<v1::RunEvent>> MakeEventsSource(StreamContext conte
 std::unique_ptr<StreamSource<v1::LogLine>> MakeLogsSource(StreamContext context, RunId run,
                                                           const v1::LogsRequest& request);
 std::unique_ptr<StreamSource<v1::MetricPoint>> MakeMetricsSource(StreamContext context, RunId run,
+                                                                 const v1::MetricsRequest& request);
+std::unique_ptr<StreamSource<v1::MetricPoints>> MakePointsSource(StreamContext context, RunId run,
                                                                  const v1::MetricsRequest& request);
 // An invalid request is the error of the source's first Next.
 std::unique_ptr<StreamSource<v1::CurvePoints>> MakeCurvesSource(StreamContext context, RunId run,

@@ -168,6 +168,11 @@ void FakeRunService::SetWithoutFilters() {
   without_filters_ = true;
 }
 
+void FakeRunService::SetWithoutPoints() {
+  MutexLock lock(mutex_);
+  without_points_ = true;
+}
+
 v1::ListRequest FakeRunService::last_list() const {
   MutexLock lock(mutex_);
   return last_list_;
@@ -232,7 +237,7 @@ template <typename Message>
 grpc::Status FakeRunService::Tell(const grpc::ServerContext& context, bool follow,
                                   std::vector<Message> FakeRunService::*messages,
                                   const std::function<bool(const Message&)>& wanted,
-                                  grpc::ServerWriter<Message>& writer) {
+                                  const std::function<void(const Message&)>& write) {
   size_t told = 0;
   bool past = true;
   while (!context.IsCancelled()) {
@@ -246,7 +251,7 @@ grpc::Status FakeRunService::Tell(const grpc::ServerContext& context, bool follo
       // The history is filtered; later messages are always sent.
       if (past && !wanted(message)) continue;
       if (StreamBreaks()) return Broken();
-      writer.Write(message);
+      write(message);
     }
     told += news.size();
     past = false;
@@ -473,7 +478,8 @@ grpc::Status FakeRunService::Events(grpc::ServerContext* context, const v1::Even
   const auto wanted = [&](const v1::RunEvent& event) {
     return event.sequence() > request->after_sequence();
   };
-  return Tell<v1::RunEvent>(*context, request->follow(), &FakeRunService::events_, wanted, *writer);
+  return Tell<v1::RunEvent>(*context, request->follow(), &FakeRunService::events_, wanted,
+                            [writer](const v1::RunEvent& event) { writer->Write(event); });
 }
 
 grpc::Status FakeRunService::Metrics(grpc::ServerContext* context,
@@ -483,7 +489,24 @@ grpc::Status FakeRunService::Metrics(grpc::ServerContext* context,
     return point.step() > request->after_step();
   };
   return Tell<v1::MetricPoint>(*context, request->follow(), &FakeRunService::points_, wanted,
-                               *writer);
+                               [writer](const v1::MetricPoint& point) { writer->Write(point); });
+}
+
+grpc::Status FakeRunService::Points(grpc::ServerContext* context, const v1::MetricsRequest* request,
+                                    grpc::ServerWriter<v1::MetricPoints>* writer) {
+  {
+    MutexLock lock(mutex_);
+    if (without_points_) return {grpc::StatusCode::UNIMPLEMENTED, ""};
+  }
+  const auto wanted = [&](const v1::MetricPoint& point) {
+    return point.step() > request->after_step();
+  };
+  return Tell<v1::MetricPoint>(*context, request->follow(), &FakeRunService::points_, wanted,
+                               [writer](const v1::MetricPoint& point) {
+                                 v1::MetricPoints page;
+                                 *page.add_points() = point;
+                                 writer->Write(page);
+                               });
 }
 
 std::string FakeRunService::RootOf(const std::string& id) const {

@@ -61,6 +61,8 @@ class FakeRunService final : public v1::RunService::Service {
   void SetInsecure();
   // List ignores filters, as in older coordinators.
   void SetWithoutFilters();
+  // Points is not implemented, as in older coordinators.
+  void SetWithoutPoints();
   // The newest List request without a page token, that is, for a first page.
   v1::ListRequest last_list() const;
   // The fake's clock is this far ahead of this machine's.
@@ -93,6 +95,8 @@ class FakeRunService final : public v1::RunService::Service {
                       grpc::ServerWriter<v1::RunEvent>*) override;
   grpc::Status Metrics(grpc::ServerContext*, const v1::MetricsRequest*,
                        grpc::ServerWriter<v1::MetricPoint>*) override;
+  grpc::Status Points(grpc::ServerContext*, const v1::MetricsRequest*,
+                      grpc::ServerWriter<v1::MetricPoints>*) override;
   // Sends the runs whose parents lead to the same one.
   grpc::Status Lineage(grpc::ServerContext*, const v1::LineageRequest*,
                        grpc::ServerWriter<v1::LineageResponse>*) override;
@@ -122,7 +126,7 @@ class FakeRunService final : public v1::RunService::Service {
   grpc::Status Tell(const grpc::ServerContext& context, bool follow,
                     std::vector<Message> FakeRunService::*messages,
                     const std::function<bool(const Message&)>& wanted,
-                    grpc::ServerWriter<Message>& writer);
+                    const std::function<void(const Message&)>& write);
 
   mutable Mutex mutex_;
   std::vector<v1::Run> runs_ GUARDED_BY(mutex_);
@@ -134,6 +138,7 @@ class FakeRunService final : public v1::RunService::Service {
   bool quarantined_whole_ GUARDED_BY(mutex_) = false;
   bool insecure_ GUARDED_BY(mutex_) = false;
   bool without_filters_ GUARDED_BY(mutex_) = false;
+  bool without_points_ GUARDED_BY(mutex_) = false;
   v1::ListRequest last_list_ GUARDED_BY(mutex_);
   std::chrono::seconds clock_ahead_ GUARDED_BY(mutex_){0};
   std::vector<v1::Node> nodes_ GUARDED_BY(mutex_);

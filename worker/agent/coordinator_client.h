@@ -33,7 +33,7 @@ struct CoordinatorClientOptions {
   std::chrono::nanoseconds welcome_timeout = std::chrono::seconds(10);
   // After all queued telemetry was sent, the next message waits this long, so that it carries
   // several items. An urgent report does not wait: the queued telemetry is sent before it.
-  std::chrono::nanoseconds telemetry_interval = std::chrono::milliseconds(50);
+  std::chrono::nanoseconds telemetry_interval = std::chrono::milliseconds(100);
   // The agent's loop hangs when it has not turned for this long: far longer than a turn takes, and
   // shorter than a lease.
   std::chrono::nanoseconds turn_max = std::chrono::seconds(3);

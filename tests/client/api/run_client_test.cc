@@ -63,6 +63,17 @@ TEST_F(RunClientTest, MetricsGoOnBehindTheStepThatCameLast) {
   EXPECT_THAT(steps, ElementsAre(10, 20, 30, 40));
 }
 
+TEST_F(RunClientTest, MetricsOfAnOlderCoordinatorComeOneByOne) {
+  service_.SetWithoutPoints();
+  Numbers steps;
+  const Status status = client_.Metrics({}, [&](const v1::MetricPoint& point) {
+    steps.push_back(point.step());
+    return true;
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_THAT(steps, ElementsAre(10, 20, 30, 40));
+}
+
 v1::MetricPoint PointOf(uint64_t epoch, int64_t step) {
   v1::MetricPoint point;
   point.set_epoch(epoch);

@@ -100,6 +100,25 @@ TEST_F(MetricsSourceTest, FollowsWhatIsNewThoughStepsAreTakenAgain) {
   EXPECT_EQ(Tell(*source, Pull::kWait), Range(1400, 1402));
 }
 
+TEST_F(MetricsSourceTest, PointsAreTheSameInFewMessages) {
+  v1::MetricsRequest request;
+  request.set_after_step(700);
+  const auto source = MakePointsSource({reconciler_, *recorder_, store_}, RunId("r"), request);
+  Steps told;
+  int messages = 0;
+  v1::MetricPoints page;
+  StatusOr<Pull> pull = source->Next(page);
+  for (; pull.ok() && *pull != Pull::kEnd; pull = source->Next(page)) {
+    if (*pull != Pull::kMessage) continue;
+    ++messages;
+    EXPECT_GT(page.points_size(), 0);
+    for (const v1::MetricPoint& point : page.points()) told.push_back(point.step());
+  }
+  EXPECT_TRUE(pull.ok()) << pull.status();
+  EXPECT_EQ(told, Range(701, 1500));
+  EXPECT_LE(messages, 20);
+}
+
 TEST_F(MetricsSourceTest, CurvesAreColumnsOfThePoints) {
   v1::CurvesRequest request;
   request.add_fields("loss");

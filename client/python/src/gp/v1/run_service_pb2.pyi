@@ -200,6 +200,12 @@ class MetricsRequest(_message.Message):
     follow: bool
     def __init__(self, run: _Optional[str] = ..., after_step: _Optional[int] = ..., follow: bool = ...) -> None: ...
 
+class MetricPoints(_message.Message):
+    __slots__ = ("points",)
+    POINTS_FIELD_NUMBER: _ClassVar[int]
+    points: _containers.RepeatedCompositeFieldContainer[_run_pb2.MetricPoint]
+    def __init__(self, points: _Optional[_Iterable[_Union[_run_pb2.MetricPoint, _Mapping]]] = ...) -> None: ...
+
 class CurvesRequest(_message.Message):
     __slots__ = ("run", "fields", "max_points")
     RUN_FIELD_NUMBER: _ClassVar[int]
