@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/random_id.h"
-#include "http/admission.h"
 #include "http/content_coding.h"
 #include "http/error_page.h"
+#include "http/route_decision.h"
 
 namespace gp::http {
 namespace {
@@ -302,10 +302,11 @@ void Connection::OnHeader(bool body_is_long) {
              .client_address = client_,
              .request_id = request_.id,
              .begun = std::chrono::steady_clock::now()};
-  Admission admission = Admit(server_.context, {View(message.target()), http_1_0_}, request_);
-  route_ = admission.route;
-  origin_ = std::move(admission.origin);
-  refusal_ = std::move(admission.refusal);
+  RouteDecision decision =
+      DecideRoute(server_.context, {View(message.target()), http_1_0_}, request_);
+  route_ = decision.route;
+  origin_ = std::move(decision.origin);
+  refusal_ = std::move(decision.refusal);
   if (route_ != nullptr) record_.endpoint = route_->pattern;
   if (const auto error = RefusedTransferCoding(request_)) {
     keep_alive_ = false;  // where its body ends may be unknown

@@ -27,9 +27,8 @@ class RunStreamsTest : public ::testing::Test {
   // The steps of a stream of points, and the status that it ended with.
   std::pair<std::vector<int64_t>, Status> ReadPoints() {
     std::vector<int64_t> steps;
-    const auto stream = streams_.Metrics({}, [&steps](const v1::MetricPoint& point) {
-      steps.push_back(point.step());
-    });
+    const auto stream = streams_.Metrics(
+        {}, [&steps](const v1::MetricPoint& point) { steps.push_back(point.step()); });
     while (!stream->end()) std::this_thread::yield();
     return {steps, *stream->end()};
   }

@@ -1,4 +1,4 @@
-#include "http/admission.h"
+#include "http/route_decision.h"
 
 #include <fmt/format.h>
 
@@ -64,8 +64,7 @@ Response UnknownPath(const Router& router, const Request& request, std::string_v
     std::string without;
     for (size_t i = 0; i + 1 < path.size(); ++i) without += "/" + path[i];
     if (*meant == without) {
-      return {
-          .status = 308, .content_type = "", .headers = {{"Location", WithoutSlash(target)}}};
+      return {.status = 308, .content_type = "", .headers = {{"Location", WithoutSlash(target)}}};
     }
   }
   std::string message = fmt::format("there is nothing at {}", ShownTarget(target));
@@ -75,10 +74,9 @@ Response UnknownPath(const Router& router, const Request& request, std::string_v
 
 Response WrongMethod(const Request& request, std::string_view target, const std::string& allowed) {
   Response response = ErrorResponseTo(
-      request,
-      {.status = 405,
-       .message = fmt::format("{} accepts only {}", ShownTarget(target), allowed),
-       .code = "wrong_method"});
+      request, {.status = 405,
+                .message = fmt::format("{} accepts only {}", ShownTarget(target), allowed),
+                .code = "wrong_method"});
   response.headers.emplace_back("Allow", allowed);
   return response;
 }
@@ -116,17 +114,17 @@ std::optional<Response> RefusedKey(const ServerContext& context, const Route& ro
   return response;
 }
 
-// Finds the route for `admission`; returns the answer to a bad request.
+// Finds the route for `decision`; returns the answer to a bad request.
 std::optional<Response> FindRoute(const ServerContext& context, const RequestLine& line,
-                                  Request& request, Admission& admission) {
+                                  Request& request, RouteDecision& decision) {
   if (!line.http_1_0 && !request.Header("host")) return ErrorResponseTo(request, MissingHost());
   auto target = ParseTarget(line.target);
   if (!target.ok()) return ErrorResponseTo(request, ErrorOf(target.status()));
   request.path = std::move(target->path);
   request.query = std::move(target->query);
   const Router::Found found = context.router.Find(request.method, request.path, request.captures);
-  if (const auto* route = std::get_if<const Route*>(&found)) admission.route = *route;
-  if (admission.route == nullptr || !admission.route->any_host) {
+  if (const auto* route = std::get_if<const Route*>(&found)) decision.route = *route;
+  if (decision.route == nullptr || !decision.route->any_host) {
     if (const auto error = RefusedHost(context.sites, request)) {
       return ErrorResponseTo(request, *error);
     }
@@ -137,15 +135,15 @@ std::optional<Response> FindRoute(const ServerContext& context, const RequestLin
   if (std::holds_alternative<Router::Unknown>(found)) {
     // A browser does not show its page the answer to a preflight, so the hint goes into the answer
     // to the request itself.
-    return IsPreflight(request, admission.origin)
-               ? Preflight(request, admission.origin, "GET, HEAD, POST, OPTIONS")
+    return IsPreflight(request, decision.origin)
+               ? Preflight(request, decision.origin, "GET, HEAD, POST, OPTIONS")
                : UnknownPath(context.router, request, line.target);
   }
   if (const auto* wrong = std::get_if<Router::WrongMethod>(&found)) {
-    return request.method == "OPTIONS" ? Preflight(request, admission.origin, wrong->allowed)
+    return request.method == "OPTIONS" ? Preflight(request, decision.origin, wrong->allowed)
                                        : WrongMethod(request, line.target, wrong->allowed);
   }
-  if (auto refused = RefusedKey(context, *admission.route, request)) return refused;
+  if (auto refused = RefusedKey(context, *decision.route, request)) return refused;
   if (const auto error = RefusedContentType(request)) return ErrorResponseTo(request, *error);
   return std::nullopt;
 }
@@ -157,10 +155,10 @@ std::string ShownTarget(std::string_view target) {
   return std::string(target.substr(0, kBytesMax));
 }
 
-Admission Admit(const ServerContext& context, const RequestLine& line, Request& request) {
-  Admission admission{.origin = AllowedOrigin(context.sites, request)};
-  admission.refusal = FindRoute(context, line, request, admission);
-  return admission;
+RouteDecision DecideRoute(const ServerContext& context, const RequestLine& line, Request& request) {
+  RouteDecision decision{.origin = AllowedOrigin(context.sites, request)};
+  decision.refusal = FindRoute(context, line, request, decision);
+  return decision;
 }
 
 }  // namespace gp::http

@@ -1,5 +1,5 @@
-// Admission: which route answers a request, or which answer refuses it. Decided by the header alone,
-// before the body has arrived. Pure functions; thread-safe.
+// RouteDecision: which route answers a request, or which answer refuses it. Decided by the header
+// alone, before the body has arrived. Pure functions; thread-safe.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ struct RequestLine {
   bool http_1_0 = false;    // such a request needs no Host
 };
 
-struct Admission {
+struct RouteDecision {
   const Route* route = nullptr;     // the one of this path and method, if there is one
   std::string origin;               // the request's Origin, if it may use the server; else empty
   std::optional<Response> refusal;  // nullopt: the route's handler may run
@@ -28,6 +28,6 @@ struct Admission {
 
 // Checks the path, Host, Origin, the method, the key and the content type, in this order. Fills in
 // the request's path, query, captures and key_name.
-Admission Admit(const ServerContext& context, const RequestLine& line, Request& request);
+RouteDecision DecideRoute(const ServerContext& context, const RequestLine& line, Request& request);
 
 }  // namespace gp::http
