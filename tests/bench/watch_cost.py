@@ -10,10 +10,8 @@ asks nothing. Printed are the medians, and the cost (1 - speed with / speed with
 Student's t, and its median. The exit status is 1 if the upper end of the interval is above 1.5 %.
 """
 import argparse
-import datetime
 import fcntl
 import json
-import math
 import os
 import pathlib
 import pty
@@ -28,22 +26,10 @@ import threading
 import time
 
 import layout
+from step_pairs import PATIENCE_SECONDS, Service, cost_of, cost_text, speed_in
 
-PATIENCE_SECONDS = 120
 SETTLING_SECONDS = 2
 COST_MAX = 0.015
-RUN = """apiVersion: gp/v1
-name: watched
-model: {{n_layer: 4, n_head: 4, n_embd: 128, n_ctx: 64, pad_vocab_to: 64}}
-data: {{text: ["{text}"], tokenizer: bytes}}
-resources: {{workers: {workers}}}
-batch: {{micro_batch: 4, sequence: 64}}
-budget: {{steps: 100000000}}
-eval: {{every: 500}}
-checkpoint: {{every: 100000000}}
-"""
-# Quantiles 0.975 of Student's t by degrees of freedom; between two rows the smaller number of degrees counts.
-STUDENT = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 7: 2.36, 9: 2.26, 14: 2.14, 19: 2.09, 29: 2.05, 59: 2.00, 119: 1.98}
 
 
 def parse_arguments():
@@ -58,33 +44,6 @@ def parse_arguments():
     if options.pairs < 2 or options.seconds <= SETTLING_SECONDS:
         parser.error(f"expected at least 2 pairs of windows longer than {SETTLING_SECONDS} s")
     return options
-
-
-class Service:
-    def __init__(self, home, workers):
-        self.home = home
-        self.environment = {name: value for name, value in os.environ.items() if not name.startswith(("GP_", "GPCTL_", "XDG_"))}
-        self.environment |= {"HOME": str(home), "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
-        self.environment.pop("NO_COLOR", None)
-        text = home / "text.txt"
-        text.write_bytes((layout.ROOT / "docs/ARCHITECTURE.md").read_bytes())
-        self.gpctl("up", "--detach", "--workers", str(workers))
-        run_file = home / "run.yaml"
-        run_file.write_text(RUN.format(text=text, workers=workers), encoding="utf-8")
-        self.gpctl("submit", run_file)
-        self.gpctl("wait", "watched", "--for", "step=200", "--longest", f"{PATIENCE_SECONDS}s")
-
-    def gpctl(self, *arguments):
-        done = subprocess.run([layout.program("gpctl"), *map(str, arguments)], env=self.environment, check=False,
-                              capture_output=True, text=True, timeout=PATIENCE_SECONDS)
-        if done.returncode != 0:
-            sys.exit(f"gpctl {arguments[0]}: exit {done.returncode}\n{done.stdout}{done.stderr}")
-        return done.stdout
-
-    def step_times(self):
-        """When each recorded step ended, in seconds since 1970."""
-        lines = self.gpctl("metrics", "watched", "-o", "json").splitlines()
-        return [datetime.datetime.fromisoformat(json.loads(line)["at"].replace("Z", "+00:00")).timestamp() for line in lines]
 
 
 class Screen:
@@ -119,18 +78,6 @@ class Screen:
         os.close(self.terminal)
 
 
-def speed_in(times, begin, end):
-    """Steps a second in the window."""
-    steps = sum(1 for at in times if begin <= at < end)
-    if steps < 10:
-        sys.exit(f"only {steps} steps in a window of {end - begin} s; the window is too short")
-    return steps / (end - begin)
-
-
-def quantile(degrees):
-    return next(value for known, value in sorted(STUDENT.items(), reverse=True) if known <= degrees)
-
-
 def measure(options, service):
     """The windows of each pair: (begin, end) by whether the screen is open; and the bytes that it was sent a second."""
     command = ["watch", "watched"] if options.screen == "watch" else ["top"]
@@ -154,14 +101,10 @@ def measure(options, service):
 
 def summary(options, times, pairs, sent):
     speeds = [(speed_in(times, *pair[True]), speed_in(times, *pair[False])) for pair in pairs]
-    costs = [1 - watched / alone for watched, alone in speeds]
-    mean = statistics.mean(costs)
-    margin = quantile(len(costs) - 1) * statistics.stdev(costs) / math.sqrt(len(costs))
-    return {"screen": options.screen, "size": options.size, "pairs": len(costs),
+    return {"screen": options.screen, "size": options.size,
             "steps_per_second_watched": statistics.median(one for one, _ in speeds),
             "steps_per_second_alone": statistics.median(other for _, other in speeds),
-            "cost_mean": mean, "cost_low": mean - margin, "cost_high": mean + margin, "cost_median": statistics.median(costs),
-            "bytes_per_second": statistics.median(sent)}
+            "bytes_per_second": statistics.median(sent)} | cost_of(speeds)
 
 
 def main():
@@ -170,8 +113,9 @@ def main():
     with tempfile.TemporaryDirectory(prefix="gp-watch-cost-") as home:
         service = Service(pathlib.Path(home), workers)
         try:
+            service.train("watched", workers)
             pairs, sent = measure(options, service)
-            result = summary(options, service.step_times(), pairs, sent)
+            result = summary(options, service.step_times("watched"), pairs, sent)
         finally:
             service.gpctl("cancel", "watched", "--now")
             service.gpctl("down")
@@ -180,9 +124,7 @@ def main():
     else:
         print(f"gpctl {result['screen']} at {result['size']}: {result['steps_per_second_watched']:.1f} steps/s with it, "
               f"{result['steps_per_second_alone']:.1f} without (medians of {result['pairs']} pairs)")
-        print(f"cost of training: mean {100 * result['cost_mean']:.2f} %, 95 % interval {100 * result['cost_low']:.2f} to "
-              f"{100 * result['cost_high']:.2f} %, median {100 * result['cost_median']:.2f} %; "
-              f"{result['bytes_per_second']:.0f} bytes/s to the terminal")
+        print(f"cost of training: {cost_text(result)}; {result['bytes_per_second']:.0f} bytes/s to the terminal")
     sys.exit(1 if result["cost_high"] > COST_MAX else 0)
 
 
