@@ -78,7 +78,8 @@ std::string HelpOf(Command command) {
 }
 
 void AddAllCommands(CommandSet& commands) {
-  AddServiceCommands(commands);
+  AddUpCommand(commands);
+  AddDownCommand(commands);
   AddDemoCommand(commands);
   AddDoctorCommand(commands);
   AddInitCommand(commands);

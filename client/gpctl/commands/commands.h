@@ -14,7 +14,8 @@ inline constexpr char kModelGroup[] = "Models";
 inline constexpr char kAccessGroup[] = "Access";
 inline constexpr char kOtherGroup[] = "Other";
 
-void AddServiceCommands(CommandSet& commands);     // up, down
+void AddUpCommand(CommandSet& commands);           // up
+void AddDownCommand(CommandSet& commands);         // down
 void AddSweepCommands(CommandSet& commands);       // sweep submit, status, watch, …
 void AddListCommand(CommandSet& commands);         // list
 void AddStatusCommands(CommandSet& commands);      // status, why

@@ -1,22 +1,16 @@
-// gpctl up, down.
-#include "client/gpctl/commands/service/up.h"
-
+// gpctl up.
 #include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <memory>
 
-#include "base/text/counted_noun.h"
 #include "client/gpctl/commands/commands.h"
+#include "client/gpctl/commands/service/service_text.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/service/local_service.h"
 #include "client/gpctl/service/monitoring.h"
-#include "client/gpctl/service/saved_runs.h"
-#include "client/gpctl/session/context_file.h"
-#include "client/gpctl/session/live_contexts.h"
-#include "client/gpctl/terminal/confirmation.h"
-#include "client/gpctl/terminal/hint.h"
+#include "client/gpctl/session/service_context.h"
 #include "rpc/listen_address.h"
 
 namespace gp::gpctl {
@@ -39,119 +33,11 @@ struct UpOptions {
   bool detach = false;
 };
 
-struct DownOptions {
-  bool purge = false;
-  bool yes = false;
-  bool now = false;
-};
-
-// The name for the service's context: "local" for the default state directory, otherwise the
-// directory's name. Appends a number if a context of another service has that name.
-std::string ContextName(const ServiceDirectory& directory, const ContextFile& file,
-                        const Console& console) {
-  const std::string wanted =
-      directory.root() == DefaultStateDirectory(console) ? "local" : BaseNameOf(directory.root());
-  const auto is_free = [&](const std::string& name) {
-    const auto found = file.contexts.find(name);
-    return found == file.contexts.end() || found->second.state_dir == directory.root();
-  };
-  std::string name = wanted;
-  for (int number = 2; !is_free(name); ++number) name = fmt::format("{}-{}", wanted, number);
-  return name;
-}
-
-// The URL of a program of the service; empty if the program does not run.
-std::string Url(const ProcessIdentity& process, const std::string& address,
-                const std::string& problem) {
-  return process.pid == 0 || !problem.empty() ? "" : "http://" + address;
-}
-
-Json RecordFields(const ServiceDirectory& directory, const ServiceRecord& record) {
-  return {
-      {"state_dir", directory.root()},
-      {"address", record.address},
-      {"listen", record.listen},
-      {"storage_root", record.storage_root},
-      {"coordinator_metrics", record.coordinator_metrics},
-      {"worker_metrics", record.worker_metrics},
-      {"gateway", Url(record.gateway, record.gateway_address, record.gateway_problem)},
-      {"gateway_metrics", record.gateway_metrics},
-      {"gateway_problem", record.gateway_problem},
-      {"monitoring", Url(record.monitoring, record.monitoring_address, record.monitoring_problem)},
-      {"monitoring_problem", record.monitoring_problem},
-      {"workers", record.workers},
-      {"cores", record.cores},
-      {"gpus", record.gpus},
-      {"gpu_problem", record.gpu_problem},
-      {"data_roots", record.data_roots},
-      {"supervisor_pid", record.supervisor.pid},
-      {"coordinator_pid", record.coordinator.pid},
-      {"worker_pid", record.worker.pid},
-      {"gateway_pid", record.gateway.pid},
-      {"monitoring_pid", record.monitoring.pid}};
-}
-
-std::string GatewayLine(const ServiceRecord& record) {
-  if (!record.gateway_problem.empty()) {
-    return fmt::format("gateway      not running: {}\n", record.gateway_problem);
-  }
-  if (record.gateway.pid == 0) return "";  // started by an older version
-  return fmt::format("gateway      http://{}   playground /, runs /runs\n", record.gateway_address);
-}
-
-std::string MonitoringLine(const ServiceRecord& record) {
-  if (!record.monitoring_problem.empty()) {
-    return fmt::format("Prometheus   not running: {}\n", record.monitoring_problem);
-  }
-  if (record.monitoring.pid == 0) return "";
-  return fmt::format("Prometheus   http://{}   alerts /alerts\n", record.monitoring_address);
-}
-
-std::string ListenLine(const ServiceRecord& record) {
-  if (record.listen.empty()) return "";
-  return fmt::format("listens      {}   for others: TLS and a token\n", record.listen);
-}
-
-std::string DataLine(const ServiceRecord& record, const ServiceDirectory& directory,
-                     const Session& session) {
-  if (!record.data_roots.empty()) {
-    return fmt::format("data         {}   run files may name files below it\n",
-                       fmt::join(record.data_roots, ", "));
-  }
-  if (record.listen.empty()) return "";
-  return fmt::format("data         runs of others may not name files; '{}' and '{}' change that\n",
-                     session.HintFor(directory.root(), "down"),
-                     session.HintFor(directory.root(),
-                                     fmt::format("up --listen {} --data-root DIR", record.listen)));
-}
-
-std::string ServiceText(const ServiceRecord& record, const ServiceDirectory& directory,
-                        Session& session) {
-  std::string text = fmt::format("coordinator  {}   metrics http://{}/metrics\n", record.address,
-                                 record.coordinator_metrics) +
-                     ListenLine(record) + DataLine(record, directory, session) +
-                     fmt::format("worker       {} on {}   metrics http://{}/metrics\n",
-                                 CountedNoun(record.workers, "slot"),
-                                 CountedNoun(record.cores, "core"), record.worker_metrics);
-  for (const std::string& gpu : record.gpus) text += fmt::format("GPU          {}\n", gpu);
-  if (!record.gpu_problem.empty()) {
-    text += fmt::format("GPU          not used: {}\n", record.gpu_problem);
-  }
-  const std::string file = FreeRunFileName(session.console());
-  const auto hint = [&](const std::string& command) {
-    return session.HintFor(directory.root(), command);
-  };
-  return text + GatewayLine(record) + MonitoringLine(record) +
-         fmt::format("state        {}   logs in {}\n", directory.root(), directory.Path("logs")) +
-         NextText({hint("init " + file), hint("submit " + file + " --wait")}) +
-         fmt::format("{:<13}{}\n", "stop", hint("down"));
-}
-
 void PrintService(const ServiceDirectory& directory, const ServiceRecord& record,
                   Session& session) {
   session.console().PrintChange(session.json()
-                                    ? Pretty(With("LocalService", RecordFields(directory, record)))
-                                    : ServiceText(record, directory, session));
+                                    ? Pretty(With("LocalService", ServiceFields(directory, record)))
+                                    : ServiceText(directory, record, session));
 }
 
 bool ListensAsWanted(const std::string& address, const std::string& listen) {
@@ -326,107 +212,9 @@ StatusOr<ExitCode> Up(const UpOptions& given, Session& session) {
   return ShowRunning(other, options, directory, session);
 }
 
-// Deletes the state directory. REQUIRES: the service is stopped, and the caller holds its locks.
-Status Purge(const ServiceDirectory& directory, const DownOptions& options, Session& session) {
-  if (!FileExists(directory.root())) return OkStatus();
-  if (!directory.IsOurs()) {
-    return FailedPrecondition("{} was not made by 'gpctl up' and is left alone", directory.root());
-  }
-  const std::string question =
-      fmt::format("Delete {} with all runs and checkpoints?", directory.root());
-  if (!options.yes && !Confirmed(question, session.console())) {
-    return FailedPrecondition("nothing was deleted in {}; --purge needs a 'y' or --yes",
-                              directory.root());
-  }
-  RETURN_IF_ERROR(directory.Remove());
-  ForgetContext(directory, session);
-  return OkStatus();
-}
+}  // namespace
 
-// "the coordinator (pid 12), the worker (pid 13) and the gateway (pid 14)"
-std::string Names(const StoppedService& stopped) {
-  std::vector<std::string> found;
-  const auto add = [&found](const char* name, int pid) {
-    if (pid != 0) found.push_back(fmt::format("the {} (pid {})", name, pid));
-  };
-  add("coordinator", stopped.coordinator_pid);
-  add("worker", stopped.worker_pid);
-  add("gateway", stopped.gateway_pid);
-  if (stopped.monitoring_pid != 0) {
-    found.push_back(fmt::format("Prometheus (pid {})", stopped.monitoring_pid));
-  }
-  std::string names;
-  for (size_t i = 0; i < found.size(); ++i) {
-    names += (i == 0 ? "" : i + 1 == found.size() ? " and " : ", ") + found[i];
-  }
-  return names;
-}
-
-std::string DownText(const StoppedService& stopped, const ServiceDirectory& directory, bool purged,
-                     const Session& session) {
-  const std::string names = Names(stopped);
-  std::string text = names.empty()
-                         ? fmt::format("Nothing runs in {}.", directory.root())
-                         : fmt::format("Stopped {} of the service in {}.", names, directory.root());
-  if (purged) {
-    return text + " The directory was deleted" + OtherServiceText(session.console(), "") + ".\n";
-  }
-  if (!names.empty()) {
-    text += fmt::format(" Runs and checkpoints are kept; {} starts it again.",
-                        session.HintFor(directory.root(), "up"));
-  }
-  return text + "\n";
-}
-
-// The runs that the stop will interrupt. Empty if the service cannot be asked, because then it is
-// stopped all the same.
-std::vector<StoppedRun> RunsToStop(const ServiceDirectory& directory, Session& session) {
-  const auto record = directory.Load();
-  if (!record.ok() || !ServiceRuns(directory).value_or(false)) return {};
-  GlobalOptions brief = WithServer(session.options(), record->address);
-  brief.timeout = "2s";
-  Session asking(brief, session.console());
-  const auto client = asking.Client();
-  if (!client.ok()) return {};
-  return RunsWithRanks(**client).value_or(std::vector<StoppedRun>());
-}
-
-Json SavedFields(const std::vector<StoppedRun>& runs) {
-  Json saved = Json::array();
-  for (const StoppedRun& run : runs) {
-    saved.push_back({{"run_id", run.run_id}, {"name", run.name}, {"step", run.step}});
-    const int64_t step = SavedStep(run);
-    saved.back()["saved_step"] = step < 0 ? Json() : Json(step);
-  }
-  return saved;
-}
-
-StatusOr<ExitCode> Down(const DownOptions& options, Session& session) {
-  ASSIGN_OR_RETURN(const std::string path, session.ServiceDirectoryPath());
-  const ServiceDirectory directory(path);
-  const std::vector<StoppedRun> runs = RunsToStop(directory, session);
-  ASSIGN_OR_RETURN(const StoppedService stopped,
-                   StopService(directory, options.now ? StopWay::kAtOnce : StopWay::kSave));
-  if (options.purge) RETURN_IF_ERROR(Purge(directory, options, session));
-  if (session.json()) {
-    Json document = Document("LocalService");
-    document["state_dir"] = directory.root();
-    document["running"] = false;
-    document["purged"] = options.purge;
-    if (!options.purge) document["runs"] = SavedFields(runs);
-    document["coordinator_pid"] = stopped.coordinator_pid;
-    document["worker_pid"] = stopped.worker_pid;
-    document["gateway_pid"] = stopped.gateway_pid;
-    document["monitoring_pid"] = stopped.monitoring_pid;
-    session.console().PrintChange(Pretty(document));
-  } else {
-    session.console().PrintChange(DownText(stopped, directory, options.purge, session) +
-                                  (options.purge ? "" : SavedText(runs)));
-  }
-  return ExitCode::kOk;
-}
-
-void AddUp(CommandSet& commands) {
+void AddUpCommand(CommandSet& commands) {
   const Command command = commands.Add(
       "up", kServiceGroup, "Start a coordinator, a worker and a gateway on this machine");
   auto options = std::make_shared<UpOptions>();
@@ -480,72 +268,6 @@ void AddUp(CommandSet& commands) {
                  "installed");
   command.Switch("-d,--detach", options->detach, "run it in the background");
   commands.Bind(command, [options](Session& session) { return Up(*options, session); });
-}
-
-void AddDown(CommandSet& commands) {
-  const Command command =
-      commands.Add("down", kServiceGroup,
-                   "Stop the service of the current context that 'gpctl up' started; runs save "
-                   "their last step");
-  auto options = std::make_shared<DownOptions>();
-  command.Switch("--now", options->now, "do not save the last step of runs");
-  command.Switch("--purge", options->purge, "delete its state directory: runs, checkpoints, logs");
-  command.Switch("-y,--yes", options->yes, "do not ask");
-  commands.Bind(command, [options](Session& session) { return Down(*options, session); });
-}
-
-}  // namespace
-
-void SaveServiceContexts(const ServiceDirectory& directory, const ServiceRecord& record,
-                         Session& session) {
-  const Console& console = session.console();
-  const Context context{.server = record.address, .state_dir = directory.root()};
-  Status status = SaveStateContext(directory.root(), context);
-  const std::string path = ContextFilePath(console);
-  auto file = LoadContextFile(path);
-  if (status.ok()) status = file.status();
-  if (status.ok()) {
-    file->current = ContextName(directory, *file, console);
-    file->contexts[file->current] = context;
-    status = SaveContextFile(path, *file);
-  }
-  if (!status.ok())
-    session.console().err << "warning: the context was not saved: " << Message(status) << "\n";
-}
-
-void ForgetContext(const ServiceDirectory& directory, Session& session) {
-  const std::string path = ContextFilePath(session.console());
-  auto file = LoadContextFile(path);
-  if (!file.ok()) return;
-  std::erase_if(file->contexts,
-                [&](const auto& entry) { return entry.second.state_dir == directory.root(); });
-  if (!file->contexts.contains(file->current)) file->current.clear();
-  const Status status = SaveContextFile(path, *file);
-  if (!status.ok()) session.console().err << "warning: " << Message(status) << "\n";
-}
-
-std::string CurrentContext(const Session& session) {
-  const auto file = LoadContextFile(ContextFilePath(session.console()));
-  return file.ok() ? file->current : "";
-}
-
-void MakeCurrent(const std::string& name, Session& session) {
-  const std::string path = ContextFilePath(session.console());
-  auto file = LoadContextFile(path);
-  if (!file.ok() || !file->contexts.contains(name)) return;
-  file->current = name;
-  const Status status = SaveContextFile(path, *file);
-  if (!status.ok()) session.console().err << "warning: " << Message(status) << "\n";
-}
-
-GlobalOptions WithServer(GlobalOptions options, const std::string& address) {
-  options.server = address;
-  return options;
-}
-
-void AddServiceCommands(CommandSet& commands) {
-  AddUp(commands);
-  AddDown(commands);
 }
 
 }  // namespace gp::gpctl

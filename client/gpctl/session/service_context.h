@@ -1,4 +1,4 @@
-// Pieces of `gpctl up` that `gpctl demo` shares. Used by gpctl's main thread.
+// The contexts of local services in the user's file. Used by gpctl's main thread.
 #pragma once
 
 #include <string>
