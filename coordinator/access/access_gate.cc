@@ -147,7 +147,8 @@ Status AccessGate::CheckAudit(const AccessRule& rule) const {
   if (!rule.mutates || rule.least == Least::kNode) return OkStatus();
   const Status health = audit_.health();
   if (health.ok()) return OkStatus();
-  return Unavailable(
+  // Not Unavailable: a client would try again, and say that the coordinator cannot be reached.
+  return ResourceExhausted(
       "the audit log cannot be written ({}), so changes are refused; free space or repair the disk "
       "of the state directory",
       gp::Message(health));

@@ -6,6 +6,19 @@
 #include "rpc/status.h"
 
 namespace gp::coordinator {
+namespace {
+
+// `reference` without its namespace.
+std::string_view NamePart(std::string_view reference) {
+  return reference.substr(reference.find('/') + 1);
+}
+
+bool IsBeginningOfId(const Run& run, std::string_view reference) {
+  const std::string_view name = NamePart(reference);
+  return name != "@last" && name != run.id.value() && name != run.submission->name;
+}
+
+}  // namespace
 
 std::string DeletionText(const DeletedRun& run) {
   const auto seconds =
@@ -23,9 +36,11 @@ StatusOr<std::shared_ptr<const Run>> FindNamedRun(AdmittedCall& access, const Cl
     return access.RoleIn(NamespaceOf(run)).has_value();
   };
   auto run = ResolveRun(cluster, reference, sees);
-  if (run.status().code() == StatusCode::kNotFound) {
+  // The name of a deleted run does not mean another run whose id begins like it.
+  const bool by_prefix = run.ok() && IsBeginningOfId(**run, reference);
+  if (by_prefix || run.status().code() == StatusCode::kNotFound) {
     const auto deleted = FindNamedDeletedRun(access, cluster, reference);
-    if (deleted != nullptr) {
+    if (deleted != nullptr && (!by_prefix || deleted->name == NamePart(reference))) {
       return rpc::WithReason(NotFound("{}", DeletionText(*deleted)), rpc::kRunDeleted);
     }
   }

@@ -11,6 +11,9 @@ namespace {
 
 using RunPointer = std::shared_ptr<const Run>;
 
+// Shorter ones are often names of runs that no longer exist.
+constexpr size_t kIdPrefixMin = 4;
+
 bool IsNewer(const RunPointer& a, const RunPointer& b) {
   return b == nullptr || a->submitted_sequence > b->submitted_sequence;
 }
@@ -101,6 +104,10 @@ StatusOr<RunPointer> ResolveAmong(const Cluster& cluster, const std::string& ref
   }
   if (matches.named.size() > 1) return NamedInSeveral(reference, matches);
   if (!matches.named.empty()) return TheOneOf(reference, matches.named.begin()->second);
+  if (!matches.prefixed.empty() && reference.size() < kIdPrefixMin) {
+    return NotFound("run '{}' does not exist; the beginning of an id needs at least {} characters",
+                    reference, kIdPrefixMin);
+  }
   if (matches.prefixed.size() == 1) return matches.prefixed.front();
   if (matches.prefixed.size() > 1) return BeginsSeveral(reference, matches.prefixed);
   return NotFound("run '{}' does not exist; see 'gpctl list --all'", reference);
@@ -116,7 +123,7 @@ std::shared_ptr<const DeletedRun> FindDeletedAmong(
   std::vector<std::shared_ptr<const DeletedRun>> prefixed;
   cluster.deleted.ForEach([&](const RunId& id, const std::shared_ptr<const DeletedRun>& run) {
     const bool is_named = run->name == reference;
-    const bool is_prefixed = id.value().starts_with(reference);
+    const bool is_prefixed = reference.size() >= kIdPrefixMin && id.value().starts_with(reference);
     if (!(is_named || is_prefixed) || !wanted(*run)) return;
     if (is_prefixed) prefixed.push_back(run);
     const bool newer = named == nullptr || std::pair(named->deleted_at, named->id) <

@@ -1,6 +1,6 @@
 // References to runs, tried in this order: an id; "@last", the newest run; a name (the unfinished
-// run of that name, otherwise the newest one); a unique prefix of an id. Each may be prefixed with
-// the run's namespace: "research/run-7". Pure; thread-safe.
+// run of that name, otherwise the newest one); a unique prefix of an id, of at least four
+// characters. Each may be prefixed with the run's namespace: "research/run-7". Pure; thread-safe.
 #pragma once
 
 #include <functional>

@@ -222,7 +222,7 @@ TEST_F(AccessGateTest, NothingIsChangedWhileTheAuditLogCannotBeWritten) {
   std::promise<Status> answered;
   call->Conclude(OkStatus(), [&](const Status& status) { answered.set_value(status); });
   ExpectRefused(answered.get_future().get(), StatusCode::kInternal, "audit log");
-  EXPECT_EQ(gate.Admit(owner, kSubmit).status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(gate.Admit(owner, kSubmit).status().code(), StatusCode::kResourceExhausted);
   EXPECT_TRUE(gate.Admit(owner, kGet).ok());
   EXPECT_TRUE(gate.Admit(owner, "gp.v1.AgentService/Connect").ok());
   ASSERT_TRUE(MakeDirectories(AuditDirectory(), 0700).ok());

@@ -28,7 +28,7 @@ Cluster ClusterOf(const std::vector<Event>& events) {
 
 Cluster ThreeRuns() {
   return ClusterOf(
-      {SampleSubmit("abc1", "1"), SampleSubmit("abd2", "2"), SampleSubmit("xyz3", "3")});
+      {SampleSubmit("abcdx1", "1"), SampleSubmit("abcdy2", "2"), SampleSubmit("xyzwv3", "3")});
 }
 
 TEST(RunState, TerminalIsFinal) {
@@ -82,15 +82,25 @@ TEST(PlanRetention, WhatAPersonBroughtBackIsAPersonsToRemove) {
 
 TEST(ResolveRun, ByIdNamePrefixAndLast) {
   const Cluster cluster = ThreeRuns();
-  EXPECT_EQ((*ResolveRun(cluster, "abc1", SeesAll))->id, RunId("abc1"));
-  EXPECT_EQ((*ResolveRun(cluster, "abd", SeesAll))->id, RunId("abd2"));
-  EXPECT_EQ((*ResolveRun(cluster, "@last", SeesAll))->id, RunId("xyz3"));
+  EXPECT_EQ((*ResolveRun(cluster, "abcdx1", SeesAll))->id, RunId("abcdx1"));
+  EXPECT_EQ((*ResolveRun(cluster, "abcdy", SeesAll))->id, RunId("abcdy2"));
+  EXPECT_EQ((*ResolveRun(cluster, "@last", SeesAll))->id, RunId("xyzwv3"));
   EXPECT_EQ(ResolveRun(cluster, "nope", SeesAll).status().code(), StatusCode::kNotFound);
   EXPECT_EQ(ResolveRun(cluster, "", SeesAll).status().code(), StatusCode::kNotFound);
   EXPECT_EQ(ResolveRun(Cluster(), "@last", SeesAll).status().code(), StatusCode::kNotFound);
-  const auto ambiguous = ResolveRun(cluster, "ab", SeesAll);
+  const auto ambiguous = ResolveRun(cluster, "abcd", SeesAll);
   EXPECT_EQ(ambiguous.status().code(), StatusCode::kFailedPrecondition);
-  EXPECT_NE(Message(ambiguous.status()).find("abc1, abd2"), std::string::npos);
+  EXPECT_NE(Message(ambiguous.status()).find("abcdx1, abcdy2"), std::string::npos);
+}
+
+// A short name that no run has any more must not mean another run: 'gpctl delete wk0' twice.
+TEST(ResolveRun, AShortBeginningOfAnIdIsNoReference) {
+  const Cluster cluster = ThreeRuns();
+  EXPECT_EQ((*ResolveRun(cluster, "xyzw", SeesAll))->id, RunId("xyzwv3"));
+  const auto shorter = ResolveRun(cluster, "xyz", SeesAll);
+  EXPECT_EQ(shorter.status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(Message(shorter.status()),
+            "run 'xyz' does not exist; the beginning of an id needs at least 4 characters");
 }
 
 std::vector<Event> Cancelled(const std::string& id) {
@@ -104,13 +114,13 @@ TEST(ResolveRun, ANameIsTheRunThatHasNotEnded) {
   const auto several = ResolveRun(cluster, "tiny", SeesAll);
   EXPECT_EQ(several.status().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(Message(several.status()),
-            "3 runs called 'tiny' have not ended; name one by its id: abc1, abd2, xyz3");
-  for (const std::string id : {"xyz3", "abd2"}) {
+            "3 runs called 'tiny' have not ended; name one by its id: abcdx1, abcdy2, xyzwv3");
+  for (const std::string id : {"xyzwv3", "abcdy2"}) {
     for (const Event& event : Cancelled(id)) ASSERT_TRUE(Apply(event, cluster).ok());
   }
-  EXPECT_EQ((*ResolveRun(cluster, "tiny", SeesAll))->id, RunId("abc1"));
-  for (const Event& event : Cancelled("abc1")) ASSERT_TRUE(Apply(event, cluster).ok());
-  EXPECT_EQ((*ResolveRun(cluster, "tiny", SeesAll))->id, RunId("xyz3")) << "the newest of all";
+  EXPECT_EQ((*ResolveRun(cluster, "tiny", SeesAll))->id, RunId("abcdx1"));
+  for (const Event& event : Cancelled("abcdx1")) ASSERT_TRUE(Apply(event, cluster).ok());
+  EXPECT_EQ((*ResolveRun(cluster, "tiny", SeesAll))->id, RunId("xyzwv3")) << "the newest of all";
 }
 
 Event SubmitTo(const std::string& id, const std::string& run_namespace) {
@@ -120,31 +130,31 @@ Event SubmitTo(const std::string& id, const std::string& run_namespace) {
 }
 
 TEST(ResolveRun, WithinTheNamespacesThatOneSees) {
-  const Cluster cluster =
-      ClusterOf({SubmitTo("aab2", "research"), SubmitTo("abb3", "other"), SubmitTo("abc4", "")});
+  const Cluster cluster = ClusterOf(
+      {SubmitTo("aabbx2", "research"), SubmitTo("abbbb3", "other"), SubmitTo("abbbc4", "")});
   const auto sees_research = [](const RunValue& run) { return NamespaceOf(run) == "research"; };
-  EXPECT_EQ((*ResolveRun(cluster, "tiny", sees_research))->id, RunId("aab2"));
-  EXPECT_EQ((*ResolveRun(cluster, "@last", sees_research))->id, RunId("aab2"));
-  EXPECT_EQ((*ResolveRun(cluster, "aa", sees_research))->id, RunId("aab2"));
-  for (const char* hidden : {"abb3", "ab", "other/tiny", "other/abb3", "other/@last"}) {
+  EXPECT_EQ((*ResolveRun(cluster, "tiny", sees_research))->id, RunId("aabbx2"));
+  EXPECT_EQ((*ResolveRun(cluster, "@last", sees_research))->id, RunId("aabbx2"));
+  EXPECT_EQ((*ResolveRun(cluster, "aabb", sees_research))->id, RunId("aabbx2"));
+  for (const char* hidden : {"abbbb3", "abbb", "other/tiny", "other/abbbb3", "other/@last"}) {
     EXPECT_EQ(ResolveRun(cluster, hidden, sees_research).status().code(), StatusCode::kNotFound);
   }
   const auto ambiguous = ResolveRun(cluster, "tiny", SeesAll);
   EXPECT_EQ(ambiguous.status().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(Message(ambiguous.status()),
             "several namespaces have a run 'tiny'; name one with its namespace or by its id: "
-            "default/tiny is abc4, other/tiny is abb3, research/tiny is aab2");
-  EXPECT_EQ(Message(ResolveRun(cluster, "ab", SeesAll).status()),
-            "'ab' matches 2 runs: other/abb3, default/abc4; give more characters");
-  EXPECT_EQ((*ResolveRun(cluster, "default/tiny", SeesAll))->id, RunId("abc4"));
-  EXPECT_EQ((*ResolveRun(cluster, "other/ab", SeesAll))->id, RunId("abb3"));
+            "default/tiny is abbbc4, other/tiny is abbbb3, research/tiny is aabbx2");
+  EXPECT_EQ(Message(ResolveRun(cluster, "abbb", SeesAll).status()),
+            "'abbb' matches 2 runs: other/abbbb3, default/abbbc4; give more characters");
+  EXPECT_EQ((*ResolveRun(cluster, "default/tiny", SeesAll))->id, RunId("abbbc4"));
+  EXPECT_EQ((*ResolveRun(cluster, "other/abbb", SeesAll))->id, RunId("abbbb3"));
 }
 
 TEST(Admit, OneRequestIdMakesOneRun) {
   const Cluster cluster = ThreeRuns();
   const auto repeated = Admit(cluster, SampleSubmit("new", "2"));
   EXPECT_TRUE(repeated->replayed);
-  EXPECT_EQ(repeated->run, RunId("abd2"));
+  EXPECT_EQ(repeated->run, RunId("abcdy2"));
   Event other = SampleSubmit("new", "2");
   std::get<RunSubmitted>(other.body).submission.body_digest = "different";
   EXPECT_EQ(Admit(cluster, other).status().code(), StatusCode::kAlreadyExists);
