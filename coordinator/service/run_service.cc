@@ -382,13 +382,20 @@ void RunService::PrepareContinue(ContinueCall& call) {
   if (call.request().dry_run()) {
     return call.AnswerUnchanged(PlanOnly(prepared->event, **run, call.response()));
   }
+  // A running run shows its present leg until its ranks have left; the answer shows the new one.
+  const Submission& next = std::get<LegRequested>(prepared->event.body).submission;
   context_.reconciler.Request(
-      prepared->event,
-      [this, place = *place, keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
+      prepared->event, [this, place = *place, resolved = next.resolved, target = next.target_steps,
+                        keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
         if (place != nullptr) place->Release();
+        v1::ContinueResponse& response = keep->response();
         Status status = admission.status();
-        if (status.ok()) status = Show(admission->run, *keep->response().mutable_run());
-        if (status.ok()) keep->response().set_replayed(admission->replayed);
+        if (status.ok()) status = Show(admission->run, *response.mutable_run());
+        if (status.ok()) response.set_replayed(admission->replayed);
+        if (status.ok() && !admission->replayed) {
+          response.mutable_run()->set_resolved(resolved);
+          response.mutable_run()->mutable_progress()->set_target_steps(target);
+        }
         keep->Answer(status);
       });
 }

@@ -57,10 +57,16 @@ bool CurveReader::IsWanted(const CurveRow& row) const {
   return shown_.Shows(point);
 }
 
+void CurveReader::Advance(const CurveRow& row) {
+  const bool goes_on = newest_ && newest_->epoch == row.epoch;
+  if (goes_on) trained_us_ += std::max<int64_t>(row.at_us - newest_->at_us, 0);
+  newest_ = {row.epoch, row.at_us};
+}
+
 void CurveReader::Add(const CurveRow& row, std::vector<CurvePage>& pages) {
-  if (!first_at_us_) first_at_us_ = row.at_us;
+  Advance(row);
   if (!IsWanted(row)) return;
-  const double seconds = static_cast<double>(row.at_us - *first_at_us_) / 1e6;
+  const double seconds = static_cast<double>(trained_us_) / 1e6;
   for (size_t i = 0; i < row.values.size(); ++i) {
     if (!row.values[i]) continue;
     const CurvePoint point{row.step, row.tokens, seconds, *row.values[i]};

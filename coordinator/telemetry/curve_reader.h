@@ -47,7 +47,15 @@ class CurveReader {
   CurveReader(std::string run_directory, std::vector<EpochStart> epochs, CurveColumns columns,
               int points_max);
 
+  struct Moment {
+    uint64_t epoch = 0;
+    int64_t at_us = 0;
+  };
+
   bool IsWanted(const CurveRow& row) const;
+  // Counts the time since the record before, unless an epoch begins: the run did not train between
+  // two epochs.
+  void Advance(const CurveRow& row);
   void Add(const CurveRow& row, std::vector<CurvePage>& pages);
   std::vector<CurvePage> ReducedPages() const;
 
@@ -56,7 +64,8 @@ class CurveReader {
   ShownPoints shown_;
   CurveColumns columns_;
   std::vector<CurveReducer> reducers_;  // by field; empty: every point is returned
-  std::optional<int64_t> first_at_us_;  // of the run's first record
+  std::optional<Moment> newest_;        // of the record before
+  int64_t trained_us_ = 0;              // from the run's first record to the newest
   uint64_t offset_ = 0;
   bool complete_ = false;
 };

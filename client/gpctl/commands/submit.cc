@@ -197,7 +197,7 @@ void TellNewWarnings(const v1::SubmitResponse& response, const runspec::RunFileR
     told.insert(RenderProblems({warning}, "warning"));
   }
   for (const std::string& warning : response.warnings()) {
-    if (!told.contains(warning)) console.err << "warning: " << warning << "\n";
+    if (!told.contains(warning)) console.Warn({warning});
   }
 }
 

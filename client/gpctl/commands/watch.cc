@@ -33,7 +33,8 @@ StatusOr<std::chrono::nanoseconds> Interval(const WatchOptions& options, bool an
 // of each interval.
 class LinePrinter {
  public:
-  LinePrinter(std::ostream& out, const TextStyle& style) : out_(out), style_(style) {}
+  LinePrinter(std::ostream& out, const TextStyle& style, std::optional<uint64_t> after_epoch)
+      : out_(out), style_(style), after_epoch_(after_epoch) {}
 
   void Print(const RunModel& model) {
     const v1::Run& run = model.run();
@@ -60,7 +61,8 @@ class LinePrinter {
     if (newest < step_) step_ = newest - 1;  // the run restarted from an earlier step
     for (const v1::MetricPoint& point : model.points()) {
       const bool wanted = point.has_validation_loss() || point.step() == newest;
-      if (point.step() <= step_ || !wanted) continue;
+      const bool before = after_epoch_ && point.epoch() <= *after_epoch_;
+      if (point.step() <= step_ || !wanted || before) continue;
       out_ << StepLine(point, model.run().progress().target_steps(), style_) << "\n";
     }
     step_ = newest;
@@ -68,6 +70,7 @@ class LinePrinter {
 
   std::ostream& out_;
   const TextStyle style_;
+  const std::optional<uint64_t> after_epoch_;
   v1::RunState state_ = v1::RUN_STATE_UNSPECIFIED;
   int64_t step_ = -1;
   std::string warning_;
@@ -90,9 +93,10 @@ Status ShowUntilEnd(RunFeed& feed, std::chrono::nanoseconds interval, const std:
   return OkStatus();
 }
 
-Status FollowAsLines(RunFeed& feed, std::chrono::nanoseconds interval, Session& session) {
+Status FollowAsLines(RunFeed& feed, std::chrono::nanoseconds interval,
+                     std::optional<uint64_t> after_epoch, Session& session) {
   std::ostream& out = session.console().out;
-  LinePrinter printer(out, session.style());
+  LinePrinter printer(out, session.style(), after_epoch);
   return ShowUntilEnd(feed, interval, out, [&](const RunModel& model) { printer.Print(model); });
 }
 
@@ -139,7 +143,7 @@ StatusOr<ExitCode> FollowRun(const v1::Run& run, const WatchOptions& options, Se
       status = end.status();
       left = end.ok() && *end == WatchEnd::kUserLeft;
     } else {
-      status = FollowAsLines(*feed, interval, session);
+      status = FollowAsLines(*feed, interval, options.after_epoch, session);
     }
     last = feed->Model().run();
   }

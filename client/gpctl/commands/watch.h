@@ -2,6 +2,8 @@
 // main thread.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "client/gpctl/session/exit_code.h"
@@ -12,8 +14,9 @@ namespace gp::gpctl {
 struct WatchOptions {
   std::string run;
   bool plain = false;
-  std::string interval;             // a duration; empty: 1s between redraws, 5s between lines
-  bool last_document_only = false;  // with -o json: one document at the end instead of a stream
+  std::string interval;                 // a duration; empty: 1s between redraws, 5s between lines
+  bool last_document_only = false;      // with -o json: one document at the end instead of a stream
+  std::optional<uint64_t> after_epoch;  // the lines leave out steps of it and of older epochs
 };
 
 // A live screen on a terminal (WatchScreen); otherwise, or with `plain`, lines: one per interval,

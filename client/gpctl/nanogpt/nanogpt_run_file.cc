@@ -178,8 +178,9 @@ class Translation {
   void ReadFile() {
     const PythonSettings read = ReadPythonSettings(config_.text, NanogptDefaults());
     for (const SkippedStatement& skipped : read.skipped) {
-      made_.warnings.push_back(
-          fmt::format("{}: left out: '{}' {}", At(skipped.line), skipped.text, skipped.why));
+      made_.warnings.push_back(fmt::format("{}: left out: '{}' {}{}", At(skipped.line),
+                                           skipped.text, skipped.why,
+                                           DefaultInstead(skipped.name)));
     }
     for (const PythonSetting& setting : read.settings) {
       const NanogptKey* key = FindNanogptKey(setting.name);
@@ -190,6 +191,14 @@ class Translation {
                                           At(setting.line), setting.name, Nearest(setting.name)));
       }
     }
+  }
+
+  // The value of a key whose assignment was left out, whatever an earlier line set.
+  static std::string DefaultInstead(const std::string& name) {
+    const PythonNames defaults = NanogptDefaults();
+    const auto value = defaults.find(name);
+    if (value == defaults.end() || FindNanogptKey(name) == nullptr) return "";
+    return fmt::format("; {} is nanoGPT's default, {}", name, PythonText(value->second));
   }
 
   static std::string Nearest(const std::string& name) {

@@ -199,7 +199,7 @@ class Reader {
       // Its old value would be wrong.
       names_.erase(assignment.name);
       std::erase_if(result_.settings, [&](const auto& set) { return set.name == assignment.name; });
-      return Skip(statement, Message(value.status()));
+      return Skip(statement, Message(value.status()), assignment.name);
     }
     names_[assignment.name] = *value;
     for (PythonSetting& setting : result_.settings) {
@@ -211,8 +211,8 @@ class Reader {
     result_.settings.push_back({assignment.name, *value, statement.line});
   }
 
-  void Skip(const Statement& statement, const std::string& why) {
-    result_.skipped.push_back({statement.line, Excerpt(statement.text), why});
+  void Skip(const Statement& statement, const std::string& why, const std::string& name = "") {
+    result_.skipped.push_back({statement.line, Excerpt(statement.text), why, name});
   }
 
   PythonNames names_;

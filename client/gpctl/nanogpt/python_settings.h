@@ -34,6 +34,7 @@ struct SkippedStatement {
   int line = 0;
   std::string text;  // its beginning
   std::string why;   // "calls a function"
+  std::string name;  // of the setting whose value is unknown after it; empty: none
 };
 
 struct PythonSettings {

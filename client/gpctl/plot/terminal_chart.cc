@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -206,15 +207,27 @@ class TerminalChart {
                       rows - 1);
   }
 
+  // The curves in the order in which they are drawn, the topmost last: faint ones, then those with
+  // a point in every column, then sparse ones, which the others would hide. Of equal ones the first
+  // is on top.
+  std::vector<int> FromTheLowest() const {
+    std::vector<int> order(chart_.curves.size());
+    std::iota(order.rbegin(), order.rend(), 0);
+    std::ranges::stable_sort(order, [this](int a, int b) {
+      return HeightOf(chart_.curves[a]) < HeightOf(chart_.curves[b]);
+    });
+    return order;
+  }
+
+  int HeightOf(const Curve& curve) const {
+    if (curve.faint) return 0;
+    return curve.x.size() < static_cast<size_t>(columns_) ? 2 : 1;
+  }
+
   void AddCanvas(int rows, std::vector<std::string>& lines) const {
     DotCanvas canvas(columns_, rows,
                      style_.utf8 ? DotCanvas::Cells::kBraille : DotCanvas::Cells::kAscii);
-    // The first curve is drawn last, so that it is on top; faint ones are below all others.
-    for (const bool faint : {true, false}) {
-      for (int i = static_cast<int>(chart_.curves.size()) - 1; i >= 0; --i) {
-        if (chart_.curves[i].faint == faint) DrawCurve(i, canvas);
-      }
-    }
+    for (const int curve : FromTheLowest()) DrawCurve(curve, canvas);
     std::vector<std::string> labels(rows);
     for (const Tick& tick : y_ticks_) labels[RowOf(tick.value, rows)] = tick.text;
     for (int row = 0; row < rows; ++row) {

@@ -64,7 +64,10 @@ bool Console::PrintChange(const std::string& text) const {
 }
 
 void Console::Warn(const std::vector<std::string>& warnings) const {
-  for (const std::string& warning : warnings) err << "warning: " << warning << "\n";
+  for (const std::string& warning : warnings) {
+    err << (warning.starts_with("warning: ") ? "" : "warning: ") << warning
+        << (warning.ends_with('\n') ? "" : "\n");
+  }
 }
 
 std::string Console::Variable(const std::string& name) const {

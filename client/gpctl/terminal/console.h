@@ -42,7 +42,7 @@ struct Console {
   // Prints what a command has changed, as text or as a document. If `out` cannot be written, prints
   // it to `err` and returns false: an unreported change would be repeated or forgotten.
   bool PrintChange(const std::string& text) const;
-  // A line for each sentence.
+  // Prints each warning after "warning: "; the coordinator's about a run file begin so themselves.
   void Warn(const std::vector<std::string>& warnings) const;
   // The value of an environment variable; "" when it is not set.
   std::string Variable(const std::string& name) const;

@@ -1,4 +1,4 @@
-#include "client/gpctl/commands/chat/line_reader.h"
+#include "client/gpctl/terminal/line_reader.h"
 
 #include <thread>
 #include <utility>

@@ -10,10 +10,10 @@
 #include "base/status.h"
 #include "client/api/gateway_client.h"
 #include "client/gpctl/commands/chat/chat_settings.h"
-#include "client/gpctl/commands/chat/line_reader.h"
 #include "client/gpctl/service/private_gateway.h"
 #include "client/gpctl/session/served_checkpoint.h"
 #include "client/gpctl/session/session.h"
+#include "client/gpctl/terminal/line_reader.h"
 
 namespace gp::gpctl {
 

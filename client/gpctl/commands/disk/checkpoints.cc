@@ -97,8 +97,9 @@ StatusOr<ExitCode> Prune(const PruneOptions& options, Session& session) {
   }
   const std::string question = fmt::format("Remove {} of {} and free {}?", CountWithSteps(planned),
                                            run.name(), Bytes(planned.freed_bytes()));
-  if (!options.yes && !Confirmed(question, session.console())) {
-    return FailedPrecondition("nothing was removed; a prune needs a 'y' or --yes");
+  if (!options.yes) {
+    ASSIGN_OR_RETURN(const bool agreed, Confirmed(question, session.console()));
+    if (!agreed) return FailedPrecondition("nothing was removed; a prune needs a 'y' or --yes");
   }
   request.set_dry_run(false);
   ASSIGN_OR_RETURN(const v1::PruneCheckpointsResponse done, client->PruneCheckpoints(request));

@@ -124,7 +124,7 @@ uint64_t TotalOf(const Planned& planned) {
   return bytes;
 }
 
-bool Agreed(const Planned& planned, const DeleteOptions& options, Session& session) {
+StatusOr<bool> Agreed(const Planned& planned, const DeleteOptions& options, Session& session) {
   const Console& console = session.console();
   if (options.yes) return true;
   if (!console.in_is_terminal) return false;
@@ -143,9 +143,8 @@ StatusOr<ExitCode> Delete(const DeleteOptions& options, Session& session) {
     for (const v1::DeleteRunResponse& run : planned) Print(run, options, session);
     return ExitCode::kOk;
   }
-  if (!Agreed(planned, options, session)) {
-    return FailedPrecondition("nothing was deleted; a deletion needs a 'y' or --yes");
-  }
+  ASSIGN_OR_RETURN(const bool agreed, Agreed(planned, options, session));
+  if (!agreed) return FailedPrecondition("nothing was deleted; a deletion needs a 'y' or --yes");
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
   for (const v1::DeleteRunResponse& run : planned) {
     v1::DeleteRunRequest request;

@@ -39,12 +39,11 @@ void PrintLeg(const v1::ContinueRequest& request, const v1::Run& run, Console& c
 
 }  // namespace
 
-StatusOr<ExitCode> BeginLeg(v1::ContinueRequest request, bool wait, Session& session) {
+StatusOr<ExitCode> BeginLeg(v1::ContinueRequest request, const v1::Run& before, bool wait,
+                            Session& session) {
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
   ASSIGN_OR_RETURN(v1::ContinueResponse response, client->Continue(request));
-  for (const std::string& warning : response.warnings()) {
-    session.console().err << "warning: " << warning << "\n";
-  }
+  session.console().Warn({response.warnings().begin(), response.warnings().end()});
   if (response.run().legs_size() == 0) {
     ASSIGN_OR_RETURN(*response.mutable_run(), client->Get(response.run().run_id()));
   }
@@ -56,7 +55,10 @@ StatusOr<ExitCode> BeginLeg(v1::ContinueRequest request, bool wait, Session& ses
     document["replayed"] = response.replayed();
     session.console().PrintChange(Pretty(document));
   }
-  if (follow) return FollowRun(response.run(), {.last_document_only = true}, session);
+  if (follow) {
+    return FollowRun(response.run(), {.last_document_only = true, .after_epoch = before.epoch()},
+                     session);
+  }
   if (session.json()) return ExitCode::kOk;
   if (request.dry_run()) {
     session.console().err << "Nothing was changed (--dry-run).\n";

@@ -20,7 +20,8 @@ inline constexpr char kWaitForEnd[] =
     "wait until it ends; exit code 7 if it failed, 8 if it was cancelled";
 
 // Sends the request and prints where the run continues, up to which step, and its learning rate
-// there. With `wait`, then follows the run to its end.
-StatusOr<ExitCode> BeginLeg(v1::ContinueRequest request, bool wait, Session& session);
+// there. With `wait`, then follows the run to its end, without the steps that it took `before`.
+StatusOr<ExitCode> BeginLeg(v1::ContinueRequest request, const v1::Run& before, bool wait,
+                            Session& session);
 
 }  // namespace gp::gpctl

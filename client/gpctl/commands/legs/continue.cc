@@ -60,7 +60,7 @@ StatusOr<ExitCode> Begin(const LegOptions& options, const v1::Run& run, const Co
                    SettingsOf(options.set_files, options.overrides, session.console()));
   v1::ContinueRequest request = RequestOf(options, run, settings);
   RETURN_IF_ERROR(complete(request));
-  const StatusOr<ExitCode> begun = BeginLeg(std::move(request), options.wait, session);
+  const StatusOr<ExitCode> begun = BeginLeg(std::move(request), run, options.wait, session);
   if (!begun.ok()) return NamingFiles(begun.status(), settings);
   return begun;
 }

@@ -41,7 +41,7 @@ StatusOr<ExitCode> Resume(const ResumeOptions& options, Session& session) {
   if (client::IsTerminal(found.state())) {
     v1::ContinueRequest request;
     request.set_run(found.run_id());
-    return BeginLeg(std::move(request), options.wait, session);
+    return BeginLeg(std::move(request), found, options.wait, session);
   }
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
   ASSIGN_OR_RETURN(const v1::Run run, client->Resume(found.run_id()));

@@ -28,9 +28,12 @@ Status Purge(const ServiceDirectory& directory, const DownOptions& options, Sess
   }
   const std::string question =
       fmt::format("Delete {} with all runs and checkpoints?", directory.root());
-  if (!options.yes && !Confirmed(question, session.console())) {
-    return FailedPrecondition("nothing was deleted in {}; --purge needs a 'y' or --yes",
-                              directory.root());
+  if (!options.yes) {
+    ASSIGN_OR_RETURN(const bool agreed, Confirmed(question, session.console()));
+    if (!agreed) {
+      return FailedPrecondition("nothing was deleted in {}; --purge needs a 'y' or --yes",
+                                directory.root());
+    }
   }
   RETURN_IF_ERROR(directory.Remove());
   ForgetContext(directory, session);

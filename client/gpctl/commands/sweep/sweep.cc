@@ -81,9 +81,7 @@ StatusOr<ExitCode> Submit(const SubmitSweepOptions& options, Session& session) {
   request.set_namespace_(session.NamespaceOfRuns());
   for (const std::string& text : overrides) request.add_overrides(text);
   ASSIGN_OR_RETURN(const v1::SubmitSweepResponse response, client->SubmitSweep(request));
-  for (const std::string& warning : response.warnings()) {
-    console.err << "warning: " << warning << "\n";
-  }
+  console.Warn({response.warnings().begin(), response.warnings().end()});
   Json document = With("Sweep", SweepFields(response.sweep()));
   document["replayed"] = response.replayed();
   const std::string reference = ReferenceOf(response.sweep());
@@ -177,8 +175,9 @@ StatusOr<ExitCode> ShowBest(const std::string& reference, Session& session) {
   }
   session.console().out << BestText(sweep, session.style());
   const std::string checkpoint = best->run_name() + "@best";
-  session.console().err << NextText(
-      {session.Hint("sample " + checkpoint), session.Hint("fork " + checkpoint)});
+  // The best checkpoint is often the last one, after which the trial's own budget leaves no steps.
+  const std::string more = fmt::format("fork {} --steps +{}", checkpoint, best->target_steps());
+  session.console().err << NextText({session.Hint("sample " + checkpoint), session.Hint(more)});
   return ExitCode::kOk;
 }
 

@@ -173,6 +173,15 @@ TEST_F(FromNanogpt, WhatHasNoCounterpartIsNamedWithItsLineAndAReason) {
   EXPECT_THAT(made.err, Not(HasSubstr("wandb_log"))) << "it asks for nothing";
 }
 
+// The value of an earlier line does not hold any more, so the warning says which one does.
+TEST_F(FromNanogpt, AKeyWhoseLastLineIsLeftOutHasItsDefaultAndTheWarningSaysSo) {
+  Write("data/chars/input.txt", "some text\n");
+  const Outcome made =
+      Init("dataset = 'chars'\nbatch_size = 4\nbatch_size = int(os.environ.get('B', 8))\n");
+  EXPECT_THAT(made.err, HasSubstr("train_chars.py:3: left out: 'batch_size = "));
+  EXPECT_THAT(made.err, HasSubstr("; batch_size is nanoGPT's default, 12"));
+}
+
 TEST_F(FromNanogpt, WrongValuesAreRefusedAllAtOnceWithTheirLines) {
   const Outcome refused = Init(
       "n_layer = 'six'\n"

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <optional>
+#include <sstream>
 #include <string>
 
 #include "client/gpctl/session/context_file.h"
@@ -31,6 +32,16 @@ class ChangedHome {
  private:
   std::optional<std::string> home_;
 };
+
+TEST(Console, AWarningSaysOnceThatItIsOne) {
+  std::istringstream in;
+  std::ostringstream out, err;
+  client::Interruption interruption;
+  const Console console{
+      .in = in, .out = out, .err = err, .interruption = interruption, .clock = SystemClock()};
+  console.Warn({"no text", "warning: run.yaml:3: no text\n"});
+  EXPECT_EQ(err.str(), "warning: no text\nwarning: run.yaml:3: no text\n");
+}
 
 std::string StateDirectory() {
   client::Interruption interruption;

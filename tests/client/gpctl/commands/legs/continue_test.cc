@@ -9,6 +9,7 @@
 namespace gp::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -83,6 +84,24 @@ TEST_F(ContinueCommands, WaitFollowsTheRunToItsEnd) {
   EXPECT_THAT(followed.err, Not(HasSubstr("Watch it:")));
   EXPECT_EQ(gpctl_.Run({"extend", "tiny", "--steps", "+200", "--wait", "--dry-run"}).code, 0);
   EXPECT_EQ(gpctl_.Run({"resume", "tiny", "--wait"}).code, 7);
+}
+
+TEST_F(ContinueCommands, WaitShowsTheStepsOfTheNewLegAlone) {
+  v1::Run ended = MakeRun("tiny", "aaaaaaaa01", v1::RUN_STATE_FAILED);
+  ended.set_epoch(1);
+  service_.AddRun(ended);
+  for (const int64_t step : {200, 300, 250, 260}) {
+    v1::MetricPoint point;
+    point.set_step(step);
+    point.set_epoch(step % 100 == 0 ? 1 : 2);
+    point.set_validation_loss(2.5);
+    service_.AddPoint(point);
+  }
+  ended.set_epoch(2);
+  service_.SetWatch({ended});
+  const Outcome followed = gpctl_.Run({"retry", "tiny", "--wait"});
+  EXPECT_THAT(followed.out, AllOf(HasSubstr("step 250"), HasSubstr("step 260")));
+  EXPECT_THAT(followed.out, AllOf(Not(HasSubstr("step 200/")), Not(HasSubstr("step 300/"))));
 }
 
 TEST_F(ContinueCommands, OnlyAFailedRunIsTriedAgain) {

@@ -119,7 +119,7 @@ TEST_F(SweepCommand, StatusBestAndListShowTheSweep) {
   EXPECT_THAT(gpctl_.Run({"sweep", "status", "rates"}).out, HasSubstr("RANK  optimizer.lr"));
   const Outcome best = gpctl_.Run({"sweep", "best", "rates"});
   EXPECT_THAT(best.out, HasSubstr("rates-3 (trial 3 of rates): val_loss 2.0000"));
-  EXPECT_THAT(best.err, HasSubstr("fork rates-3@best"));
+  EXPECT_THAT(best.err, HasSubstr("fork rates-3@best --steps +"));
   EXPECT_THAT(gpctl_.Run({"sweep", "list"}).out, HasSubstr("rates  succeeded"));
   EXPECT_THAT(gpctl_.Run({"sweep", "best", "rates", "-o", "json"}).out,
               HasSubstr("\"run_name\": \"rates-3\""));
