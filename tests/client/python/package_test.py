@@ -134,6 +134,11 @@ class Yaml(unittest.TestCase):
         )
         self.assertEqual(plain_yaml.flattened(plain_yaml.parse(text))["b.e.f"], "1e-08")
 
+    def test_values_have_types(self):
+        texts = {"1": 1, "-2": -2, "1e-08": 1e-8, "0.5": 0.5, ".5": 0.5, "true": True, "1h": "1h", "": "", "nan": "nan", "[1]": "[1]"}
+        for text, value in texts.items():
+            self.assertEqual(repr(plain_yaml.typed(text)), repr(value))
+
     def test_anything_else_is_refused_with_its_line(self):
         for text, line in (
             ("a: 1\n- b\n", 2),

@@ -18,7 +18,7 @@ from gp.errors import (
     Unreachable,
     WaitTimeout,
 )
-from gp.records import Checkpoint, Event, LogLine, Point
+from gp.records import Checkpoint, Event, Leg, LogLine, Point
 from gp.run import Run
 from gp.transport import VERSION as __version__
 
@@ -34,6 +34,7 @@ __all__ = [
     "IncompatibleVersion",
     "InvalidRequest",
     "InvalidRunFile",
+    "Leg",
     "LimitReached",
     "LogLine",
     "NotAllowed",
