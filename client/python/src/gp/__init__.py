@@ -20,9 +20,11 @@ from gp.errors import (
 )
 from gp.records import Checkpoint, Event, Leg, LogLine, Point
 from gp.run import Run
+from gp.sweep import Candidate, Sweep, Trial
 from gp.transport import VERSION as __version__
 
 __all__ = [
+    "Candidate",
     "Checkpoint",
     "Client",
     "Comparison",
@@ -44,6 +46,8 @@ __all__ = [
     "Run",
     "RunCancelled",
     "RunFailed",
+    "Sweep",
+    "Trial",
     "Unreachable",
     "WaitTimeout",
     "__version__",
