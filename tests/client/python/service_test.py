@@ -267,6 +267,24 @@ class Sweeping(WithService):
         self.assertEqual([one.name for one in self.client.sweeps()][:1], ["rates"])
         self.assertEqual(repr(self.client.sweep("rates")), "<gp.Sweep rates: succeeded, 4/4 trials have ended>")
 
+    def test_a_cancelled_sweep_begins_no_trial_and_its_name_is_free_again(self):
+        found = self.client.submit_sweep(
+            self.sweep_file("endless", max_parallel=1), overrides={"budget.steps": ENDLESS, "schedule.decay_steps": 1000}
+        )
+        with self.assertRaisesRegex(gp.Conflict, "there is a sweep 'endless' already, .* which has not ended"):
+            self.client.submit_sweep(self.sweep_file("endless"))
+        with self.assertRaisesRegex(gp.WaitTimeout, "sweep endless has not ended within 0.1 s"):
+            found.wait(0.1)
+        found.cancel()
+        with self.assertRaisesRegex(gp.RunCancelled, "sweep endless was cancelled"):
+            found.wait(SECONDS_MAX)
+        with self.assertRaisesRegex(gp.InvalidRequest, "trial 4 of sweep endless has not begun"):
+            found.run(4)
+        again = self.client.submit_sweep(self.sweep_file("endless"), overrides={"budget.steps": 5}, request_id="again")
+        self.assertEqual(self.client.submit_sweep(self.sweep_file("endless"), overrides={"budget.steps": 5},
+                                                  request_id="again").submitted_at, again.submitted_at)
+        self.assertEqual(again.wait(SECONDS_MAX).state, "succeeded")
+
     def test_problems_of_a_sweep_file_are_located(self):
         with self.assertRaises(gp.InvalidRunFile) as raised:
             self.client.submit_sweep({"name": "bad", "run": self.service.run_file("base"), "grid": {"optimizer.lr": ["x"]}})
