@@ -28,6 +28,7 @@ test: build      ## what fits in 15 minutes: unit, sim, integration and fault te
 	@scripts/run_tests --preset $(PRESET)
 
 test-all: build cuda-all  ## every test, also under the sanitizers, the CUDA code for every GPU, and clang-tidy
+	@scripts/bootstrap --python --mlflow
 	@scripts/run_tests --preset $(PRESET) --all
 	@scripts/run_sanitizer asan
 	@scripts/run_sanitizer tsan

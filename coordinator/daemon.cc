@@ -359,7 +359,9 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
 
   ASSIGN_OR_RETURN(const auto notifier, OpenNotifier(settings, reconciler, recorder, metrics));
   WorkLanes lanes;
-  const SpecResolver resolver;
+  const SpecResolver resolver([&notifier](const std::string& run_namespace) {
+    return notifier == nullptr ? std::vector<std::string>() : notifier->TargetsFor(run_namespace);
+  });
   const bool insecure = settings.insecure && !settings.listen.empty();
   const ServiceContext services{*access.gate, lanes, hub};
   const RunQuotaOptions quota{.runs = settings.runs_per_user,

@@ -49,8 +49,7 @@ constexpr Block<Bytes4> kBlocks4[] = {
     {{240, 0, 0, 0}, 4, kRefused, "a reserved address"},
 };
 
-// Of IPv6, only 2000::/3 is in use for public addresses; these are the exceptions and the private
-// ones.
+// IPv6 uses only 2000::/3 for public addresses; these are the exceptions and the private ones.
 constexpr Block<Bytes16> kBlocks6[] = {
     {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 128, kPrivate, "a loopback address"},
     {{0xfd, 0x00, 0x0e, 0xc2}, 32, kRefused, "a metadata service"},

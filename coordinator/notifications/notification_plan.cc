@@ -5,22 +5,20 @@
 #include <utility>
 
 #include "coordinator/notifications/notification.h"
-#include "coordinator/state/run_reference.h"
 
 namespace gp::coordinator {
 namespace {
 
 bool IsWanted(Occasion occasion, const Run& run, const std::vector<NotificationTarget>& targets) {
-  return std::ranges::any_of(targets, [&](const NotificationTarget& target) {
-    return target.Wants(occasion, NamespaceOf(run));
-  });
+  return std::ranges::any_of(
+      targets, [&](const NotificationTarget& target) { return target.Wants(occasion, run); });
 }
 
 // Adds a row for each target that wants it. `row` lacks only the target.
 void AddRows(Occasion occasion, const Run& run, const QueueAddition::Row& row,
              const std::vector<NotificationTarget>& targets, QueueAddition& addition) {
   for (const NotificationTarget& target : targets) {
-    if (!target.Wants(occasion, NamespaceOf(run))) continue;
+    if (!target.Wants(occasion, run)) continue;
     addition.rows.push_back(row);
     addition.rows.back().target = target.name;
   }

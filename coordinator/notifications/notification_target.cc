@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/secret_file.h"
+#include "coordinator/state/run_reference.h"
 
 namespace gp::coordinator {
 namespace {
@@ -29,8 +30,19 @@ const std::vector<std::string>& TargetKindNames() {
   return names;
 }
 
-bool NotificationTarget::Wants(Occasion occasion, const std::string& run_namespace) const {
-  return events.contains(occasion) && (namespaces.empty() || namespaces.contains(run_namespace));
+const std::vector<std::string>& TargetRunsNames() {
+  static const std::vector<std::string> names = {"all", "named"};
+  return names;
+}
+
+bool NotificationTarget::Serves(const std::string& run_namespace) const {
+  return namespaces.empty() || namespaces.contains(run_namespace);
+}
+
+bool NotificationTarget::Wants(Occasion occasion, const Run& run) const {
+  if (!events.contains(occasion) || !Serves(NamespaceOf(run))) return false;
+  const std::vector<std::string>& named = run.submission->notify;
+  return runs == TargetRuns::kAll || std::ranges::find(named, name) != named.end();
 }
 
 Status CheckUrl(const std::string& url, bool allow_plain) {

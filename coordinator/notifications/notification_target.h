@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "coordinator/notifications/occasion.h"
+#include "coordinator/state/run.h"
 
 namespace gp::coordinator {
 
@@ -17,6 +18,13 @@ enum class TargetKind { kWebhook = 0, kSlack = 1 };
 
 // "webhook", "slack": by their number.
 const std::vector<std::string>& TargetKindNames();
+
+// The runs of the target's namespaces that it is notified of: all, or those that name it (the key
+// `notify` of their run files).
+enum class TargetRuns { kAll = 0, kNamed = 1 };
+
+// "all", "named": by their number.
+const std::vector<std::string>& TargetRunsNames();
 
 struct NotificationTarget {
   std::string name;
@@ -26,9 +34,12 @@ struct NotificationTarget {
   std::string secret_file;  // of the signature; webhooks only
   std::set<Occasion> events;
   std::set<std::string> namespaces;  // empty: every namespace
+  TargetRuns runs = TargetRuns::kAll;
   bool allow_private_addresses = false;
 
-  bool Wants(Occasion occasion, const std::string& run_namespace) const;
+  // Whether it may be notified of runs of this namespace.
+  bool Serves(const std::string& run_namespace) const;
+  bool Wants(Occasion occasion, const Run& run) const;
 };
 
 struct NotificationTargets {

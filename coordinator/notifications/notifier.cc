@@ -193,6 +193,14 @@ StatusOr<std::vector<TargetState>> Notifier::States() {
   return states;
 }
 
+std::vector<std::string> Notifier::TargetsFor(const std::string& run_namespace) const {
+  std::vector<std::string> names;
+  for (const NotificationTarget& target : targets_.targets) {
+    if (target.Serves(run_namespace)) names.push_back(target.name);
+  }
+  return names;
+}
+
 void Notifier::Test(const std::string& target, const TargetSender::OnTested& on_tested) {
   for (TargetSender& sender : senders_) {
     if (sender.target().name != target) continue;

@@ -56,6 +56,8 @@ class Notifier {
   void Stop();
 
   StatusOr<std::vector<TargetState>> States();
+  // The targets that runs of this namespace may name in `notify`.
+  std::vector<std::string> TargetsFor(const std::string& run_namespace) const;
   // NotFound lists the targets there are. See TargetSender::Test for `on_tested`.
   void Test(const std::string& target, const TargetSender::OnTested& on_tested);
 
@@ -80,7 +82,7 @@ class Notifier {
   const NotifierOptions options_;
   const std::unique_ptr<NotificationQueue> queue_;
   std::deque<TargetSender> senders_;
-  // Of the thread that calls Look:
+  // Used by the thread that calls Look:
   EventLog log_;
   uint64_t cursor_ = 0;
   bool waits_are_read_ = false;

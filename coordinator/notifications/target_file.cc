@@ -136,6 +136,7 @@ class FileReader {
         {{.path = "secret_file", .is_path = true}, &target.secret_file},
         {{.path = "events"}, &events},
         {{.path = "namespaces"}, &namespaces},
+        {{.path = "runs", .choices = TargetRunsNames()}, runspec::SlotOf(target.runs)},
         {{.path = "allow_private_addresses"}, &target.allow_private_addresses}};
     MapReader(source_, "a target", keys).Read(node);
     for (std::string* file : {&target.url_file, &target.secret_file}) {

@@ -13,6 +13,11 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr size_t kTestsWaitingMax = 8;
 
+// The log's messages about failures.
+constexpr char kNotAccepted[] = "a notification was not accepted; it is sent again later";
+constexpr char kCannotRead[] = "cannot read the queue of notifications; trying again";
+constexpr char kCannotWrite[] = "cannot write the queue of notifications; trying again";
+
 // OK when the receiver has taken the notification.
 Status Acceptance(const StatusOr<WebhookReply>& reply) {
   RETURN_IF_ERROR(reply.status());
@@ -134,20 +139,34 @@ StatusOr<WebhookReply> TargetSender::Send(const std::string& key, const std::str
   return options_.post(request, [this] { return stopped_.load(); });
 }
 
+Status TargetSender::RemoveAccepted() {
+  if (!accepted_id_) return OkStatus();
+  RETURN_IF_ERROR(queue_.Sent(*accepted_id_));
+  accepted_id_.reset();
+  NoteSent();
+  return OkStatus();
+}
+
 void TargetSender::SendNext() {
+  const Status removed = RemoveAccepted();
+  if (!removed.ok()) return NoteFailure(removed, kCannotWrite);
   const auto next = queue_.Next(target_.name);
-  if (!next.ok()) return NoteFailure(next.status());
+  if (!next.ok()) return NoteFailure(next.status(), kCannotRead);
   if (!*next) return;
   const QueuedNotification& notification = **next;
   Failpoint("notifications.before_send");
   const Status accepted = Acceptance(Send(notification.key, notification.body));
   Failpoint("notifications.after_send");
   if (stopped_ && !accepted.ok()) return;
-  const Status noted =
-      accepted.ok() ? queue_.Sent(notification.id) : queue_.Failed(notification.id);
-  if (!accepted.ok()) return NoteFailure(accepted);
-  if (!noted.ok()) return NoteFailure(noted);
-  NoteSent();
+  if (!accepted.ok()) {
+    // If this fails, the same notification is tried next, instead of another one.
+    const Status moved_back = queue_.Failed(notification.id);
+    return moved_back.ok() ? NoteFailure(accepted, kNotAccepted)
+                           : NoteFailure(moved_back, kCannotWrite);
+  }
+  accepted_id_ = notification.id;
+  const Status noted = RemoveAccepted();
+  if (!noted.ok()) NoteFailure(noted, kCannotWrite);
 }
 
 void TargetSender::NoteSent() {
@@ -163,14 +182,13 @@ void TargetSender::NoteSent() {
   may_have_more_ = true;
 }
 
-void TargetSender::NoteFailure(const Status& why) {
+void TargetSender::NoteFailure(const Status& why, const char* what) {
   series_.Failed(target_.name);
   const std::string error = gp::Message(why);
   const double unit_random = std::uniform_real_distribution<double>(0, 1)(random_);
   MutexLock lock(mutex_);
   if (state_.failures_in_a_row == 0 || state_.last_error != error) {
-    LogWarning("a notification was not accepted; it is sent again later",
-               {{"target", target_.name}, {"error", error}});
+    LogWarning(what, {{"target", target_.name}, {"error", error}});
   }
   retry_at_ =
       SteadyClock::now() + BackoffDelay(options_.backoff, state_.failures_in_a_row, unit_random);

@@ -33,7 +33,7 @@ struct SenderOptions {
       };
 };
 
-// What the sender has seen since the start of this process.
+// Counts and errors of the sender since the start of this process.
 struct SenderState {
   int64_t sent = 0;
   int failures_in_a_row = 0;
@@ -78,17 +78,23 @@ class TargetSender {
   bool HasWork() const REQUIRES(mutex_);
   // One attempt to send the next notification of the queue, if there is one.
   void SendNext();
+  // Removes the notification that was accepted last from the queue.
+  Status RemoveAccepted();
   // OK when the receiver accepted it.
   StatusOr<WebhookReply> Send(const std::string& key, const std::string& body);
   void NoteSent();
-  void NoteFailure(const Status& why);
+  void NoteFailure(const Status& why, const char* what);
 
   const NotificationTarget target_;
   NotificationQueue& queue_;
   NotificationSeries& series_;
   const Clock& clock_;
   const SenderOptions options_;
-  std::mt19937_64 random_;  // of the sender's thread
+  // Used by the sender's thread only:
+  std::mt19937_64 random_;
+  // Accepted by the receiver, but still in the queue, which could not be written. It is removed
+  // before the next one is sent, so it is not sent again.
+  std::optional<int64_t> accepted_id_;
 
   std::atomic<bool> stopped_ = false;
   mutable Mutex mutex_;

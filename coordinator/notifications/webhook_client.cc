@@ -30,7 +30,7 @@ struct FreeUrl {
 using Easy = std::unique_ptr<CURL, FreeEasy>;
 using HeaderList = std::unique_ptr<curl_slist, FreeList>;
 
-// What the callbacks of one transfer use.
+// The state that the callbacks of one transfer share.
 struct Transfer {
   const WebhookLimits& limits;
   const std::function<bool()>& stopped;

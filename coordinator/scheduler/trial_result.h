@@ -1,4 +1,4 @@
-// What a trial of a sweep has reached, read from its run. Losses are those of the run's sealed
+// The result of a trial of a sweep, read from its run. Losses are those of the run's sealed
 // checkpoints: only they are durable, so a restart of the coordinator decides the same. Pure;
 // thread-safe.
 #pragma once

@@ -42,6 +42,7 @@ StatusOr<Submission> ToSubmission(const runspec::RunSpec& spec,
   to.priority = spec.priority;
   to.run_namespace = spec.run_namespace;
   to.labels = spec.labels;
+  to.notify = spec.notify;
   to.target_steps = runspec::TargetSteps(spec, start);
   to.target_tokens = runspec::TokensBefore(batch, to.target_steps, start);
   to.keeps_data_position = KeepsDataPosition(spec);
@@ -69,9 +70,11 @@ StatusOr<ResolvedRun> SpecResolver::Resolve(const SubmittedRunFile& submitted) c
   const runspec::RunFileText& file = submitted.file;
   std::vector<std::string> overrides = submitted.overrides;
   if (!submitted.name.empty()) overrides.push_back("name=" + submitted.name);
-  runspec::RunFileResult result = runspec::LoadRunFile(
-      file.text, file.name, overrides,
-      {.base_directory = file.directory, .override_directory = file.directory});
+  runspec::RunFileResult result =
+      runspec::LoadRunFile(file.text, file.name, overrides,
+                           {.base_directory = file.directory,
+                            .override_directory = file.directory,
+                            .find_notify_targets = find_notify_targets_});
   if (!result.spec) return InvalidArgument("{}", RenderProblems(result.problems));
   result.spec->name = submitted.choose_name(result.spec->run_namespace, result.spec->name);
   ResolvedRun resolved;

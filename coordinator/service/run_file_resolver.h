@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -42,7 +43,14 @@ class RunFileResolver {
 // The implementation that reads run files with runspec.
 class SpecResolver final : public RunFileResolver {
  public:
+  // `find_notify_targets`: absent, a run may name any notification target.
+  explicit SpecResolver(runspec::FindNotifyTargets find_notify_targets = nullptr)
+      : find_notify_targets_(std::move(find_notify_targets)) {}
+
   StatusOr<ResolvedRun> Resolve(const SubmittedRunFile& submitted) const override;
+
+ private:
+  const runspec::FindNotifyTargets find_notify_targets_;
 };
 
 }  // namespace gp::coordinator

@@ -48,8 +48,10 @@ struct Cluster {
   // How many runs may still begin from the model in this directory (AwaitedModel).
   std::map<std::string, int> awaited_models;
   std::map<NodeId, std::shared_ptr<const Node>> nodes;
-  ShardedMap<SweepId, std::shared_ptr<const Sweep>> sweeps;  // all of them
-  std::map<uint64_t, SweepId> live_sweeps;  // those that have not ended, by submitted_sequence
+  // Those that have not ended, and the newest of the ended ones (sweep_events.h).
+  ShardedMap<SweepId, std::shared_ptr<const Sweep>> sweeps;
+  std::map<uint64_t, SweepId> live_sweeps;   // those that have not ended, by submitted_sequence
+  std::map<uint64_t, SweepId> ended_sweeps;  // the others, by ended_sequence
   ShardedMap<std::string, SweepId> sweep_requests;  // by the request id of the submit
   // Runs that cannot continue because of a bug in the coordinator or a damaged store, and the
   // problem. The next batch ends them as failed.

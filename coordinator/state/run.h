@@ -37,6 +37,7 @@ struct Submission {
   int priority = 0;
   std::string run_namespace;
   std::map<std::string, std::string> labels;
+  std::vector<std::string> notify;  // names of notification targets
   int64_t target_steps = 0;
   int64_t target_tokens = 0;
   // stability.recovery: in_place: when ranks die, the others go on if at least so many are left. 0:
@@ -78,7 +79,8 @@ struct Submission {
   bool texts_are_stored = false;
   std::string initial_model;
 
-  // Fields stored as they are; codec.cc converts request_id, labels, the backoffs and device.
+  // Fields stored as they are; codec.cc converts request_id, labels, notify, the backoffs and
+  // device.
   template <typename Visit>
   static constexpr void ForEachField(Visit&& visit) {
     using contract::FieldInfo;

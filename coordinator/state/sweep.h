@@ -46,7 +46,7 @@ struct SweepTrial {
   bool operator==(const SweepTrial&) const = default;
 };
 
-// What a user submitted, with all its trials. Never changes.
+// A sweep as a user submitted it, with all its trials. Never changes.
 struct SweepSpec {
   std::string name;
   std::string run_namespace;  // never empty
@@ -75,11 +75,13 @@ struct Sweep {
   // Without the run files of the trials (resolved, run_source) once the sweep has ended.
   std::shared_ptr<const SweepSpec> spec;
   std::string submitted_by;  // as Run::submitted_by
+  std::string request_id;    // of the submit
   uint64_t submitted_sequence = 0;
   Timestamp submitted_at{};
   SweepState state = SweepState::kRunning;
   std::string reason;  // never empty
   std::optional<Timestamp> ended_at;
+  uint64_t ended_sequence = 0;  // number of its last event; 0: it has not ended
 };
 
 }  // namespace gp::coordinator

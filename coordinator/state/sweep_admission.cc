@@ -3,10 +3,19 @@
 namespace gp::coordinator {
 namespace {
 
-Status CheckRoom(const Cluster& cluster, const SweepSpec& spec) {
+Status CheckRoom(const Cluster& cluster, const std::string& user, const SweepSpec& spec) {
   size_t trials = spec.trials.size();
+  size_t of_user = trials;
   for (const auto& [sequence, id] : cluster.live_sweeps) {
-    trials += cluster.FindSweep(id)->spec->trials.size();
+    const auto sweep = cluster.FindSweep(id);
+    trials += sweep->spec->trials.size();
+    if (sweep->submitted_by == user) of_user += sweep->spec->trials.size();
+  }
+  if (user.starts_with("user ") && of_user > kUserTrialsMax) {
+    return ResourceExhausted(
+        "with sweep '{}' the sweeps of {} that have not ended would have {} trials, and one user "
+        "may have {}; submit it again when another sweep has ended",
+        spec.name, user, of_user, kUserTrialsMax);
   }
   if (trials <= kLiveTrialsMax) return OkStatus();
   return ResourceExhausted(
@@ -26,13 +35,14 @@ StatusOr<Admission> AdmitSweep(const Cluster& cluster, const Event& event, const
         "request id '{}' was used before with another sweep (it made '{}'); use a new one",
         event.request_id, *answered);
   }
-  if (const auto other = cluster.FindSweep(spec.id())) {
+  const auto other = cluster.FindSweep(spec.id());
+  if (other != nullptr && !HasEnded(other->state)) {
     return AlreadyExists(
-        "there is a sweep '{}' already, submitted by {}; the labels of its trials have its name, "
-        "so choose another one: --name",
+        "there is a sweep '{}' already, submitted by {}, which has not ended; choose another name "
+        "(--name), or cancel that sweep first",
         spec.name, other->submitted_by);
   }
-  RETURN_IF_ERROR(CheckRoom(cluster, spec));
+  RETURN_IF_ERROR(CheckRoom(cluster, event.actor, spec));
   return Admission{.append = true};
 }
 

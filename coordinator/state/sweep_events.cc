@@ -40,17 +40,39 @@ void Save(Sweep sweep, Cluster& cluster) {
   cluster.sweeps.Set(id, std::make_shared<const Sweep>(std::move(sweep)));
 }
 
+void Forget(const Sweep& ended, Cluster& cluster) {
+  cluster.ended_sweeps.erase(ended.ended_sequence);
+  cluster.sweep_requests.Erase(ended.request_id);
+  cluster.sweeps.Erase(ended.spec->id());
+}
+
+void ForgetOldSweeps(Cluster& cluster) {
+  size_t trials = 0;
+  for (const auto& [sequence, id] : cluster.ended_sweeps) {
+    trials += cluster.FindSweep(id)->spec->trials.size();
+  }
+  while (trials > kEndedTrialsMax && cluster.ended_sweeps.size() > 1) {
+    const auto oldest = cluster.FindSweep(cluster.ended_sweeps.begin()->second);
+    trials -= oldest->spec->trials.size();
+    Forget(*oldest, cluster);
+  }
+}
+
 }  // namespace
 
 Status ApplyBody(const SweepSubmitted& submitted, RunChange& change) {
   Cluster& cluster = change.cluster();
   const SweepId id = submitted.spec->id();
-  if (cluster.FindSweep(id) != nullptr) return Impossible(change, id, "it exists already");
+  if (const auto known = cluster.FindSweep(id)) {
+    if (!HasEnded(known->state)) return Impossible(change, id, "it exists already");
+    Forget(*known, cluster);
+  }
   for (const std::string& model : ModelsOf(*submitted.spec)) ++cluster.awaited_models[model];
   cluster.sweep_requests.Set(change.event().request_id, id);
   cluster.live_sweeps.emplace(change.sequence(), id);
   Save({.spec = submitted.spec,
         .submitted_by = change.event().actor,
+        .request_id = change.event().request_id,
         .submitted_sequence = change.sequence(),
         .submitted_at = change.event().at,
         .reason = "its trials run"},
@@ -81,7 +103,10 @@ Status ApplyBody(const SweepEnded& ended, RunChange& change) {
   sweep.state = ended.state;
   sweep.reason = ended.reason;
   sweep.ended_at = change.event().at;
+  sweep.ended_sequence = change.sequence();
   Save(std::move(sweep), cluster);
+  cluster.ended_sweeps.emplace(change.sequence(), ended.sweep);
+  ForgetOldSweeps(cluster);
   return OkStatus();
 }
 

@@ -18,6 +18,7 @@ Timestamp FromMicros(int64_t micros) { return Timestamp(microseconds(micros)); }
 void Write(const Submission& from, pb::RunSubmitted& to) {
   rpc::WriteFields(from, to);
   to.mutable_labels()->insert(from.labels.begin(), from.labels.end());
+  to.mutable_notify()->Assign(from.notify.begin(), from.notify.end());
   to.set_retry_backoff_us(from.retry_backoff.count());
   to.set_retry_backoff_max_us(from.retry_backoff_max.count());
   to.set_device(std::string(Name(from.device)));
@@ -234,6 +235,7 @@ class Encoder {
 Submission Decode(const pb::RunSubmitted& from) {
   auto to = rpc::ReadFields<Submission>(from);
   to.labels = {from.labels().begin(), from.labels().end()};
+  to.notify = {from.notify().begin(), from.notify().end()};
   to.retry_backoff = microseconds(from.retry_backoff_us());
   to.retry_backoff_max = microseconds(from.retry_backoff_max_us());
   to.device = DeviceNamed(from.device()).value_or(Device::kCpu);

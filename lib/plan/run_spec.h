@@ -229,6 +229,7 @@ struct RunSpec {
   std::string run_namespace = "default";
   int priority = 0;
   std::map<std::string, std::string> labels;
+  std::vector<std::string> notify;  // notification targets of the coordinator, by name
   uint64_t seed = 1337;
   std::optional<bool> deterministic;  // absent: see IsDeterministic
 

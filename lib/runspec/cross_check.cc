@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "base/text/excerpt.h"
 #include "base/text/namespace_name.h"
+#include "base/text/nearest_word.h"
 #include "base/text/thousands.h"
 #include "plan/batch_ramp.h"
 #include "runspec/batch_plan.h"
@@ -39,6 +41,24 @@ void CheckNamespace(const RunSpec& spec, Problems& problems) {
   problems.push_back({{"namespace"},
                       fmt::format("'{}' cannot be a namespace", spec.run_namespace),
                       fmt::format("use {}", kNamespaceRule)});
+}
+
+void CheckNotifyNames(const RunSpec& spec, Problems& problems) {
+  if (spec.notify.size() > kNotifyTargetsMax) {
+    problems.push_back({{"notify"},
+                        fmt::format("notify has {} targets; a run may name at most {}",
+                                    spec.notify.size(), kNotifyTargetsMax),
+                        ""});
+    return;
+  }
+  for (size_t i = 0; i < spec.notify.size(); ++i) {
+    const std::string& name = spec.notify[i];
+    if (!IsNamespaceName(name)) {
+      problems.push_back({{fmt::format("notify[{}]", i), "notify"},
+                          fmt::format("'{}' cannot be a notification target", Excerpt(name)),
+                          fmt::format("use {}", kNamespaceRule)});
+    }
+  }
 }
 
 // Checks only the tokenizer "bytes". For others the number of ids depends on the data or an
@@ -423,6 +443,7 @@ Problems CrossCheck(const RunSpec& spec) {
   Problems problems;
   CheckName(spec, problems);
   CheckNamespace(spec, problems);
+  CheckNotifyNames(spec, problems);
   CheckModel(spec, problems);
   CheckData(spec, problems);
   CheckFormat(spec.data, problems);
@@ -440,6 +461,24 @@ Problems CrossCheck(const RunSpec& spec) {
   CheckBudget(spec, problems);
   CheckRetries(spec, problems);
   CheckInitialState(spec, problems);
+  return problems;
+}
+
+Problems CheckNotify(const RunSpec& spec, const std::vector<std::string>& known) {
+  Problems problems;
+  for (size_t i = 0; i < spec.notify.size(); ++i) {
+    const std::string& name = spec.notify[i];
+    if (std::ranges::find(known, name) != known.end()) continue;
+    const auto nearest = NearestWord(name, known);
+    const std::string others = known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "));
+    problems.push_back(
+        {{fmt::format("notify[{}]", i), "notify"},
+         fmt::format("the coordinator has no notification target '{}' for runs of namespace '{}'; "
+                     "it has: {}",
+                     name, spec.run_namespace, others),
+         nearest ? fmt::format("did you mean '{}'?", *nearest)
+                 : "an operator adds targets: docs/operations/notifications.md"});
+  }
   return problems;
 }
 

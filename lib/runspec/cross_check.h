@@ -13,6 +13,9 @@ namespace gp::runspec {
 // The maximum number of entries in data.weights.
 inline constexpr size_t kMixedSourcesMax = 64;
 
+// The maximum number of targets in notify.
+inline constexpr size_t kNotifyTargetsMax = 32;
+
 struct CrossProblem {
   std::vector<std::string>
       keys;  // the most important first; the message points at the first one that is in the file
@@ -25,6 +28,9 @@ struct CrossProblem {
 std::vector<CrossProblem> CrossCheck(const RunSpec& spec);
 
 std::vector<CrossProblem> CrossWarnings(const RunSpec& spec);
+
+// The names in `notify` that are not among `known`, the targets that the run may name.
+std::vector<CrossProblem> CheckNotify(const RunSpec& spec, const std::vector<std::string>& known);
 
 // The message for a model.vocab below the number of the tokenizer's ids, and how to solve it.
 std::string DescribeSmallVocabulary(const RunSpec& spec, int64_t tokenizer_vocabulary);

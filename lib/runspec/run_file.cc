@@ -142,6 +142,12 @@ class Loader : private DocumentReader {
     }
   }
 
+  void CheckNotifyTargets() {
+    if (!options_.find_notify_targets || spec_.notify.empty()) return;
+    const std::vector<std::string> known = options_.find_notify_targets(spec_.run_namespace);
+    for (const CrossProblem& found : CheckNotify(spec_, known)) problems().Add(Locate(found));
+  }
+
   // Skips an unknown name, which is reported when the file's `preset` key is read.
   void ApplyPreset(const std::string& name) {
     text_ = PresetText(name);
@@ -311,6 +317,7 @@ class Loader : private DocumentReader {
       if (certain) problems().Add(Locate(found));
     }
     if (problems().empty()) CheckKeptState();
+    if (problems().empty()) CheckNotifyTargets();
     if (!problems().empty()) return;
     ConfigProblems warnings;
     for (const CrossProblem& found : Warnings()) warnings.Add(Locate(found));

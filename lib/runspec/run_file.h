@@ -4,6 +4,7 @@
 // files. Only the training machine can check that the data exists. Pure functions; thread-safe.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +24,9 @@ struct RunFileText {
   std::string directory;  // relative data paths start here
 };
 
+// Returns the names of the notification targets that runs of this namespace may name.
+using FindNotifyTargets = std::function<std::vector<std::string>(const std::string& run_namespace)>;
+
 struct LoadOptions {
   // Relative paths start here: those in the file, and those in --set. Empty: they stay relative.
   std::string base_directory;
@@ -31,6 +35,8 @@ struct LoadOptions {
   std::vector<std::string> override_sources;
   // Absent: init_from stays as it is written, and its model is not read.
   FindInitialModel find_initial_model;
+  // Absent: any target may be named in `notify`.
+  FindNotifyTargets find_notify_targets;
 };
 
 struct RunFileResult {

@@ -727,6 +727,11 @@ std::vector<RunField> SchedulingFields() {
        GP_SLOT(priority)},
       {{.path = "labels", .doc = "Free key-value pairs to find the run by.", .also = {"tags"}},
        GP_SLOT(labels)},
+      {{.path = "notify",
+        .doc = "Notification targets that are notified of this run, by their names in the "
+               "coordinator's file of targets. Targets with runs: named get only runs that name "
+               "them; all others get this run anyway."},
+       GP_SLOT(notify)},
       {{.path = "seed",
         .doc = "Seed of the initial weights, the batch order and dropout.",
         .min = 0,

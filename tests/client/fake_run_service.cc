@@ -66,13 +66,15 @@ class FakeRunService::NodeChanges final : public v1::NodeService::Service {
   FakeRunService& owner_;
 };
 
-FakeRunService::FakeRunService() : node_changes_(std::make_unique<NodeChanges>(*this)) {
+FakeRunService::FakeRunService(const std::vector<grpc::Service*>& others)
+    : node_changes_(std::make_unique<NodeChanges>(*this)) {
   address_ = "unix:" + ::testing::TempDir() + "gp-fake-" + RandomId(8) + ".sock";
   grpc::ServerBuilder builder;
   builder.AddListeningPort(address_, grpc::InsecureServerCredentials());
   builder.RegisterService(this);
   builder.RegisterService(node_changes_.get());
   builder.RegisterService(&storage_);
+  for (grpc::Service* other : others) builder.RegisterService(other);
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
   interceptors.push_back(rpc::MakeHeaderWriter([this] { return Header(); }));
   builder.experimental().SetInterceptorCreators(std::move(interceptors));

@@ -23,7 +23,8 @@ namespace gp::testing {
 
 class FakeRunService final : public v1::RunService::Service {
  public:
-  FakeRunService();
+  // `others`: served at the same address; they must outlive this object.
+  explicit FakeRunService(const std::vector<grpc::Service*>& others = {});
   ~FakeRunService() override;
 
   const std::string& address() const { return address_; }

@@ -51,6 +51,7 @@ targets:
     kind: slack
     url_file: chat.url
     events: [finished]
+    runs: named
     allow_private_addresses: true
 """
 
@@ -168,10 +169,10 @@ class Service:
             raise AssertionError(f"{command}: {done.stdout}{done.stderr}{self.log()}")
         return done.stdout + done.stderr
 
-    def submit(self, name, workers=1):
+    def submit(self, name, workers=1, notify="[]"):
         path = self.root / f"{name}.yaml"
-        path.write_text(RUN.format(name=name, text=self.root / "text.txt", workers=workers))
-        self.gpctl("submit", path, "-d", "--request-id", f"submit-{name}", check=False)
+        path.write_text(RUN.format(name=name, text=self.root / "text.txt", workers=workers) + f"notify: {notify}\n")
+        return self.gpctl("submit", path, "-d", "--request-id", f"submit-{name}", check=False)
 
     def targets(self):
         listed = json.loads(self.gpctl("notify", "list", "-o", "json"))
@@ -209,7 +210,7 @@ class Notifications(unittest.TestCase):
                 agent = service.start_agent()
                 self.addCleanup(lambda: end(agent))
             names.append(f"run-{number}")
-            threading.Thread(target=service.submit, args=(names[-1],), daemon=True).start()
+            threading.Thread(target=service.submit, args=(names[-1], 1, self.notify_of(names[-1])), daemon=True).start()
             service.await_death()
         for _ in range(KILLS):
             service.start_coordinator()
@@ -218,7 +219,8 @@ class Notifications(unittest.TestCase):
             service.await_death()
         service.start_coordinator()
         for name in names:
-            service.submit(name)  # again, with the same request id: it may have died before it answered
+            # Again, with the same request id: it may have died before it answered.
+            service.submit(name, notify=self.notify_of(name))
             service.gpctl("wait", name)
         service.submit("too-large", workers=2)  # there is one slot
 
@@ -239,8 +241,16 @@ class Notifications(unittest.TestCase):
                 self.assertEqual(len(found), 1, f"{event} of {name} at step {step} came under several keys: {found}")
         for name in names:
             self.check_best(name, keys)
-        self.assertEqual({text["text"].split()[2] for text in self.receiver.accepted["/chat"]}, set(names))
+        named = {name for name in names if self.notify_of(name) == "[chat]"}
+        self.assertEqual({text["text"].split()[2] for text in self.receiver.accepted["/chat"]}, named, "runs: named")
+        self.assertRegex(service.submit("lost", notify="[chatt]"),
+                         r"lost.yaml:\d+:10: the coordinator has no notification target 'chatt' .*: chat, hook, refused|"
+                         r"lost.yaml:\d+:10: the coordinator has no notification target 'chatt' .*: hook, refused, chat")
         self.check_refused(names)
+
+    @staticmethod
+    def notify_of(name):
+        return "[chat]" if name in ("run-1", "run-3") else "[]"
 
     def check_best(self, name, keys):
         """Each checkpoint whose loss is below all earlier ones was announced, and no other."""

@@ -29,6 +29,15 @@ void RunQuestions::Get(const std::string& reference,
   Ask([this, reference, answer] { answer(client_.Get(reference)); }, answer);
 }
 
+void RunQuestions::GetSweep(const std::string& sweep,
+                            std::function<void(const StatusOr<v1::Sweep>&)> answer) {
+  Ask([this, sweep, answer] { answer(client_.GetSweep(sweep)); }, answer);
+}
+
+void RunQuestions::ListSweeps(std::function<void(const StatusOr<v1::ListSweepsResponse>&)> answer) {
+  Ask([this, answer] { answer(client_.ListSweeps("")); }, answer);
+}
+
 void RunQuestions::GetAll(const std::vector<std::string>& references,
                           std::function<void(const StatusOr<std::vector<v1::Run>>&)> answer) {
   Ask([this, references, answer] { answer(FetchAll(references)); }, answer);

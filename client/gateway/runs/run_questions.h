@@ -25,6 +25,9 @@ class RunQuestions {
   void List(const v1::ListRequest& request,
             std::function<void(const StatusOr<v1::ListResponse>&)> answer);
   void Get(const std::string& reference, std::function<void(const StatusOr<v1::Run>&)> answer);
+  // `sweep`: "NAMESPACE/NAME".
+  void GetSweep(const std::string& sweep, std::function<void(const StatusOr<v1::Sweep>&)> answer);
+  void ListSweeps(std::function<void(const StatusOr<v1::ListSweepsResponse>&)> answer);
   // All of these runs, in this order; the first error if one of them cannot be returned.
   void GetAll(const std::vector<std::string>& references,
               std::function<void(const StatusOr<std::vector<v1::Run>>&)> answer);

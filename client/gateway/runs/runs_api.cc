@@ -11,12 +11,16 @@
 #include "base/text/nearest_word.h"
 #include "client/api/label_filter.h"
 #include "client/gateway/runs/runs_json.h"
+#include "client/gateway/runs/sweeps_json.h"
 
 namespace gp::gateway {
 namespace {
 
 using std::chrono::steady_clock;
 
+// Codes of errors.
+constexpr char kNoRun[] = "run_not_found";
+constexpr char kNoSweep[] = "sweep_not_found";
 constexpr int64_t kListMax = 1000;  // the coordinator's limit for one page
 constexpr size_t kComparedMax = 16;
 constexpr int64_t kPointsUsual = 1000;
@@ -37,15 +41,15 @@ http::ApiError UnknownRun(const Board& board, std::string_view reference) {
   if (!board.connected && !board.has_all_runs) return NoCoordinator(board.message);
   return {.status = 404,
           .message = fmt::format("run '{}' does not exist; /api/v1/runs lists the runs", reference),
-          .code = "run_not_found"};
+          .code = kNoRun};
 }
 
-// The response when the coordinator did not return the run.
-http::ApiError NotFoundBecause(const Status& status) {
+// The response when the coordinator did not return the run or the sweep; `code` says which.
+http::ApiError NotFoundBecause(const Status& status, const char* code) {
   const bool is_unknown =
       status.code() == StatusCode::kNotFound || status.code() == StatusCode::kFailedPrecondition;
   if (!is_unknown) return http::ErrorOf(status);
-  return {.status = 404, .message = Message(status), .code = "run_not_found"};
+  return {.status = 404, .message = Message(status), .code = code};
 }
 
 Status AddStates(std::string_view words, v1::ListRequest& list) {
@@ -190,6 +194,10 @@ void RunsApi::AddTo(http::Router& router) {
   router.Add({"GET", "/api/v1/runs", [this](const Exchanged& exchange) { AnswerRuns(exchange); }});
   router.Add({"GET", "/api/v1/differences",
               [this](const Exchanged& exchange) { AnswerDifferences(exchange); }});
+  router.Add(
+      {"GET", "/api/v1/sweeps", [this](const Exchanged& exchange) { AnswerSweeps(exchange); }});
+  router.Add({"GET", "/api/v1/sweeps/{name}",
+              [this](const Exchanged& exchange) { AnswerSweep(exchange); }});
   router.Add({"GET", "/api/v1/workers", [this](const Exchanged& exchange) {
                 if (const Status checked = CheckParameters(exchange->request(), {});
                     !checked.ok()) {
@@ -250,14 +258,48 @@ void RunsApi::AnswerDifferences(const Exchanged& exchange) {
   if (!board->connected) return exchange->Respond(NoCoordinator(board->message));
   // The files are compared on the thread that asked the coordinator, because that may take longer
   // than the loop may block.
-  const auto respond = InLoop<SharedText>([this, exchange](const StatusOr<SharedText>& text) {
-    text.ok() ? Answer(exchange, *text) : exchange->Respond(NotFoundBecause(text.status()));
-  });
+  const auto respond = Responder(exchange, kNoRun);
   board_.questions().GetAll(*references, [respond](const StatusOr<std::vector<v1::Run>>& runs) {
     if (!runs.ok()) return respond(runs.status());
     const auto document = DifferencesDocument(*runs);
     if (!document.ok()) return respond(document.status());
     respond(std::make_shared<const std::string>(Text(*document)));
+  });
+}
+
+void RunsApi::AnswerSweeps(const Exchanged& exchange) {
+  if (const Status checked = CheckParameters(exchange->request(), {}); !checked.ok()) {
+    return exchange->Respond(http::ErrorOf(checked));
+  }
+  const auto board = board_.board();
+  if (!board->connected) return exchange->Respond(NoCoordinator(board->message));
+  board_.questions().ListSweeps(
+      [respond = Responder(exchange, kNoSweep)](const StatusOr<v1::ListSweepsResponse>& list) {
+        if (!list.ok()) return respond(list.status());
+        respond(std::make_shared<const std::string>(Text(SweepsDocument(*list))));
+      });
+}
+
+void RunsApi::AnswerSweep(const Exchanged& exchange) {
+  const http::Request& request = exchange->request();
+  if (const Status checked = CheckParameters(request, {"namespace"}); !checked.ok()) {
+    return exchange->Respond(http::ErrorOf(checked));
+  }
+  const auto board = board_.board();
+  if (!board->connected) return exchange->Respond(NoCoordinator(board->message));
+  const std::string sweep = fmt::format("{}/{}", request.Parameter("namespace").value_or("default"),
+                                        request.Capture("name"));
+  board_.questions().GetSweep(
+      sweep, [respond = Responder(exchange, kNoSweep)](const StatusOr<v1::Sweep>& asked) {
+        if (!asked.ok()) return respond(asked.status());
+        respond(std::make_shared<const std::string>(Text(SweepDocument(*asked))));
+      });
+}
+
+std::function<void(const StatusOr<RunsApi::SharedText>&)> RunsApi::Responder(
+    const Exchanged& exchange, const char* code) {
+  return InLoop<SharedText>([this, exchange, code](const StatusOr<SharedText>& text) {
+    text.ok() ? Answer(exchange, *text) : exchange->Respond(NotFoundBecause(text.status(), code));
   });
 }
 
@@ -284,7 +326,7 @@ void RunsApi::Find(const Exchanged& exchange, const std::string& reference, Open
   board_.questions().Get(
       reference,
       InLoop<v1::Run>([this, exchange, found = std::move(found)](const StatusOr<v1::Run>& asked) {
-        if (!asked.ok()) return exchange->Respond(NotFoundBecause(asked.status()));
+        if (!asked.ok()) return exchange->Respond(NotFoundBecause(asked.status(), kNoRun));
         board_.Add(*asked);
         found(asked->run_id());
       }));

@@ -85,6 +85,12 @@ class RunsApi {
   void Answer(const Exchanged& exchange, const SharedText& text);
   void AnswerRuns(const Exchanged& exchange);
   void AnswerDifferences(const Exchanged& exchange);
+  void AnswerSweeps(const Exchanged& exchange);
+  void AnswerSweep(const Exchanged& exchange);
+  // Responds, in the loop, with the text or the error that another thread has.
+  // `code`: of the error when the coordinator does not know what was asked for.
+  std::function<void(const StatusOr<SharedText>&)> Responder(const Exchanged& exchange,
+                                                             const char* code);
   // Calls `found` with the id of the run that `reference` names, once it is on the board; asks the
   // coordinator if necessary. Responds with an error when no run has that name.
   void Find(const Exchanged& exchange, const std::string& reference, Opener found);

@@ -96,6 +96,7 @@ void AddAllCommands(CommandSet& commands) {
   AddPlotCommand(commands);
   AddCompareCommand(commands);
   AddTensorBoardCommand(commands);
+  AddSinkCommands(commands);
   AddWaitCommand(commands);
   AddCancelCommand(commands);
   AddDeleteCommand(commands);

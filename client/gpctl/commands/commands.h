@@ -35,6 +35,7 @@ void AddStreamCommands(CommandSet& commands);      // logs, events, metrics
 void AddPlotCommand(CommandSet& commands);         // plot
 void AddCompareCommand(CommandSet& commands);      // compare
 void AddTensorBoardCommand(CommandSet& commands);  // tensorboard
+void AddSinkCommands(CommandSet& commands);        // sink wandb, mlflow
 void AddWaitCommand(CommandSet& commands);         // wait
 void AddCancelCommand(CommandSet& commands);       // cancel
 void AddDeleteCommand(CommandSet& commands);       // delete

@@ -16,6 +16,7 @@ v1::NotificationTarget ToProto(const TargetState& state) {
   to.set_kind(TargetKindNames()[static_cast<size_t>(state.target.kind)]);
   for (const Occasion event : state.target.events) to.add_events(std::string(Name(event)));
   for (const std::string& name : state.target.namespaces) to.add_namespaces(name);
+  to.set_runs(TargetRunsNames()[static_cast<size_t>(state.target.runs)]);
   to.set_queued(state.queue.queued);
   to.set_dropped(state.queue.dropped);
   to.set_sent(state.sender.sent);

@@ -16,26 +16,6 @@ namespace {
 constexpr size_t kSweepsListedMax = 100;
 constexpr int kShownWarningsMax = 20;  // that an answer has
 
-int TrialsAtATime(const SweepSpec& spec) {
-  return std::min(spec.max_parallel, static_cast<int>(spec.trials.size()));
-}
-
-// The trials that a user's sweeps may run at a time count as runs of the user.
-Status CheckQuota(const Cluster& cluster, const std::string& user, const SweepSpec& spec,
-                  const RunQuotaOptions& quota) {
-  int trials = TrialsAtATime(spec);
-  for (const auto& [sequence, id] : cluster.live_sweeps) {
-    const auto sweep = cluster.FindSweep(id);
-    if (sweep->submitted_by == user) trials += TrialsAtATime(*sweep->spec);
-  }
-  const int most = std::min(quota.runs, quota.waiting);
-  if (trials <= most) return OkStatus();
-  return ResourceExhausted(
-      "the sweeps of {} would run {} trials at a time, and may run {} (limits.runs, "
-      "limits.waiting_runs); lower max_parallel, or submit again when others have ended",
-      user, trials, most);
-}
-
 }  // namespace
 
 SweepService::SweepService(const ServiceContext& service, Reconciler& reconciler,
@@ -85,21 +65,25 @@ void SweepService::Prepare(SubmitCall& call) {
     if (call.response().warnings_size() >= kShownWarningsMax) break;
     call.response().add_warnings(warning);
   }
-  Status room = CheckRoom(*cluster);
-  if (room.ok() && caller.kind == Principal::Kind::kUser) {
-    room = CheckQuota(*cluster, caller.Text(), spec, quota_);
-  }
+  const Status room = CheckRoom(*cluster);
   if (!room.ok()) return call.Answer(room);
-  call.Then(lanes_.storage, [this, sweep = *std::move(prepared), of_owner,
+  std::shared_ptr<SweepQuota::Place> place;
+  if (caller.kind == Principal::Kind::kUser) {
+    auto taken = quota_.Reserve([this] { return reconciler_.snapshot(); }, caller.Text(), spec);
+    if (!taken.ok()) return call.Answer(taken.status());
+    place = *std::move(taken);
+  }
+  call.Then(lanes_.storage, [this, sweep = *std::move(prepared), of_owner, place,
                              readable = refused.empty()](SubmitCall& self) mutable {
     // As in RunService: others must not find out which files exist.
     const bool seen = of_owner && readable && SeesFiles(sweep.files);
     for (SweepTrial& trial : sweep.spec.trials) trial.submission.data_seen = seen;
-    CheckStorage(self, std::move(sweep.spec));
+    CheckStorage(self, std::move(sweep.spec), place);
   });
 }
 
-void SweepService::CheckStorage(SubmitCall& call, SweepSpec spec) {
+void SweepService::CheckStorage(SubmitCall& call, SweepSpec spec,
+                                const std::shared_ptr<SweepQuota::Place>& place) {
   const Status writable = submission_.storage.CheckWritable();
   if (!writable.ok()) return call.Answer(writable);
   const SweepId id = spec.id();
@@ -107,7 +91,8 @@ void SweepService::CheckStorage(SubmitCall& call, SweepSpec spec) {
       {.actor = call.access().principal().Text(),
        .request_id = call.request().request_id(),
        .body = SweepSubmitted{std::make_shared<const SweepSpec>(std::move(spec))}},
-      [this, id, keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
+      [this, id, place, keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
+        if (place != nullptr) place->Release();  // the sweep is counted in the cluster now
         Status status = admission.status();
         if (status.ok()) status = Show(id, *keep->response().mutable_sweep());
         if (status.ok()) keep->response().set_replayed(admission->replayed);
@@ -155,7 +140,10 @@ StatusOr<std::shared_ptr<const Sweep>> SweepService::Find(AdmittedCall& access,
   const SweepId id(whole ? reference : fmt::format("{}/{}", kDefaultNamespace, reference));
   const auto sweep = reconciler_.snapshot()->FindSweep(id);
   if (sweep == nullptr || !access.RoleIn(sweep->spec->run_namespace)) {
-    return NotFound("there is no sweep '{}'; gpctl sweep list shows them", Excerpt(reference));
+    return NotFound(
+        "there is no sweep '{}'; gpctl sweep list shows them, and gpctl list --all --label "
+        "sweep=NAME the trials of one that ended long ago",
+        Excerpt(reference));
   }
   RETURN_IF_ERROR(access.Authorize(sweep->spec->run_namespace));
   return sweep;

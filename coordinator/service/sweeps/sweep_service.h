@@ -6,7 +6,7 @@
 
 #include "coordinator/control/reconciler.h"
 #include "coordinator/service/method_service.h"
-#include "coordinator/service/run_quota.h"
+#include "coordinator/service/sweeps/sweep_quota.h"
 #include "coordinator/service/sweeps/sweep_submission.h"
 #include "coordinator/telemetry/recorder.h"
 #include "gp/v1/sweep_service.grpc.pb.h"
@@ -25,7 +25,8 @@ class SweepService final : public MethodService<v1::SweepService> {
 
   // The steps of a submit; each runs in its lane.
   void Prepare(SubmitCall& call);
-  void CheckStorage(SubmitCall& call, SweepSpec spec);
+  void CheckStorage(SubmitCall& call, SweepSpec spec,
+                    const std::shared_ptr<SweepQuota::Place>& place);
   // The sweep of a request that was answered already; null: it is a new one.
   std::shared_ptr<const Sweep> FindRepeated(const v1::SubmitSweepRequest& request) const;
   void AnswerRepeated(SubmitCall& call, const Sweep& sweep) const;
@@ -42,7 +43,7 @@ class SweepService final : public MethodService<v1::SweepService> {
   Reconciler& reconciler_;
   const Recorder& recorder_;
   const SubmissionContext submission_;
-  const RunQuotaOptions quota_;  // for each user
+  SweepQuota quota_;
   WorkLanes& lanes_;
 };
 

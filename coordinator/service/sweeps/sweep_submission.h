@@ -13,7 +13,7 @@
 
 namespace gp::coordinator {
 
-// What is needed to prepare a run or a sweep.
+// The parts that prepare a run or a sweep.
 struct SubmissionContext {
   const RunFileResolver& resolver;
   const StorageRoot& storage;

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "base/mix_bits.h"
@@ -24,6 +26,20 @@ double Uniform(uint64_t seed, uint64_t index) {
   return static_cast<double>(MixBits(seed + index * kMixBitsStep) >> 11) * 0x1p-53;
 }
 
+// The value with four significant digits, or with more where the range is so narrow that they would
+// change it by more than a thousandth of the range, or move it out of the range.
+std::string Rounded(double value, const SweepRange& range) {
+  constexpr int kDigits = 4, kExactDigits = 17;
+  std::string text;
+  for (int digits = kDigits; digits <= kExactDigits; ++digits) {
+    text = fmt::format("{:.{}g}", value, digits);
+    const double rounded = std::strtod(text.c_str(), nullptr);
+    const bool inside = range.min <= rounded && rounded <= range.max;
+    if (inside && std::abs(rounded - value) <= (range.max - range.min) / 1000) break;
+  }
+  return text;
+}
+
 std::string Draw(const SweptKey& key, double place) {
   if (!key.range) {
     return key.values[static_cast<size_t>(place * static_cast<double>(key.values.size()))];
@@ -34,7 +50,8 @@ std::string Draw(const SweptKey& key, double place) {
   const double value =
       range.log ? std::exp(std::log(range.min) + place * (std::log(high) - std::log(range.min)))
                 : range.min + place * (high - range.min);
-  return range.whole ? fmt::format("{:.0f}", std::floor(value)) : fmt::format("{:.4g}", value);
+  if (!range.whole) return Rounded(value, range);
+  return fmt::format("{:.0f}", std::clamp(std::floor(value), range.min, range.max));
 }
 
 // Each of `trials` with each value.

@@ -23,7 +23,8 @@ OF_RUNS = [
     ["wait", "{}", "--longest", "5s"], ["lineage", "{}"], ["pause", "{}"], ["resume", "{}"],
     ["extend", "{}", "--steps", "+10"], ["restart", "{}"], ["retry", "{}"], ["cancel", "{}"], ["delete", "{}", "--yes"],
     ["label", "{}", "a=b"], ["note", "{}", "text"], ["plot", "{}"], ["compare", "{}", "tiny"], ["compare", "tiny", "{}"],
-    ["tensorboard", "{}"], ["du", "{}"], ["ckpt", "list", "{}"], ["ckpt", "prune", "{}", "--keep-last", "1"],
+    ["tensorboard", "{}"], ["sink", "wandb", "{}"], ["sink", "mlflow", "{}", "--to", "http://127.0.0.1:1"],
+    ["du", "{}"], ["ckpt", "list", "{}"], ["ckpt", "prune", "{}", "--keep-last", "1"],
 ]
 OF_CHECKPOINTS = [
     ["ckpt", "show", "{}"], ["ckpt", "verify", "{}"], ["ckpt", "pin", "{}"], ["ckpt", "unpin", "{}"],

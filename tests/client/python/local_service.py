@@ -1,4 +1,4 @@
-"""What `gpctl up` starts in a home directory of its own, for tests of the Python client."""
+"""A service that `gpctl up` starts in a home directory of its own, for tests of the Python client."""
 
 import json
 import os

@@ -20,8 +20,8 @@ python_packages.continue_there()
 
 import gp  # noqa: E402
 import grpc  # noqa: E402
-from gp import chart, errors, forking, gateway, plain_yaml, progress, run_file, services  # noqa: E402
-from gp.v1 import run_pb2, run_service_pb2  # noqa: E402
+from gp import chart, errors, forking, gateway, plain_yaml, progress, run_file, services, sweep  # noqa: E402
+from gp.v1 import run_pb2, run_service_pb2, sweep_service_pb2  # noqa: E402
 
 TOKEN = "gp_user_0123456789_" + 64 * "a"
 DIGEST = 64 * "b"
@@ -133,6 +133,11 @@ class Yaml(unittest.TestCase):
             },
         )
         self.assertEqual(plain_yaml.flattened(plain_yaml.parse(text))["b.e.f"], "1e-08")
+
+    def test_values_have_types(self):
+        texts = {"1": 1, "-2": -2, "1e-08": 1e-8, "0.5": 0.5, ".5": 0.5, "true": True, "1h": "1h", "": "", "nan": "nan", "[1]": "[1]"}
+        for text, value in texts.items():
+            self.assertEqual(repr(plain_yaml.typed(text)), repr(value))
 
     def test_anything_else_is_refused_with_its_line(self):
         for text, line in (
@@ -404,6 +409,68 @@ class OtherVersions(unittest.TestCase):
         with gp.connect(self.server(answers, streams=("Watch",))) as client:
             with self.assertRaisesRegex(gp.Unreachable, r"stopped sending news of run tiny \(x\), which is running"):
                 client.run("tiny").wait()
+
+
+class Sweeps(unittest.TestCase):
+    """The ranking is that of client/api/sweep_ranking.cc; the losses are those of its test."""
+
+    def sweep(self, losses, steps=None):
+        """Two seeds of each of three rates."""
+        message = sweep_service_pb2.Sweep(name="rates", namespace="default", trial_count=6, ended_trials=6)
+        for index, loss in enumerate(losses):
+            trial = message.trials.add(number=index + 1, state=sweep_service_pb2.TRIAL_STATE_DONE, run_id=f"r{index + 1}")
+            trial.keys.update({"optimizer.lr": ("1e-3", "3e-3", "1e-1")[index // 2], "seed": str(index % 2 + 1)})
+            trial.step = trial.target_steps = (steps or {}).get(index + 1, 100)
+            trial.full_steps = 100
+            if loss is not None:
+                trial.validation_loss = loss
+        return gp.Sweep(None, message)
+
+    def test_candidates_are_ranked_by_the_mean_of_their_seeds(self):
+        found = self.sweep([3.0, 3.2, 2.0, 2.2, None, None])
+        first, second, last = found.ranking()
+        self.assertEqual((first.keys, first.mean), ({"optimizer.lr": "3e-3"}, 2.1))
+        self.assertAlmostEqual(first.spread, 0.1414, places=4)
+        self.assertEqual(second.keys, {"optimizer.lr": "1e-3"})
+        self.assertTrue(math.isnan(last.mean) and last.spread is None)
+        self.assertEqual(found.best().number, 3)
+        self.assertIsNone(self.sweep([None] * 6).best())
+
+    def test_a_loss_after_fewer_steps_is_ranked_below(self):
+        found = self.sweep([3.0, 3.2, 2.0, 2.2, 4.0, 4.2], {3: 50, 4: 50})
+        self.assertEqual([one.trials[0].number for one in found.ranking()], [1, 5, 3])
+        self.assertEqual(found.best().number, 1)
+        found = self.sweep([3.0, 3.2, 2.0, 2.2, 4.0, 4.2], {3: 50})
+        self.assertEqual([trial.number for trial in found.ranking()[0].ranked], [4], "only what trained the furthest counts")
+
+    def test_a_frame_has_a_row_for_each_trial(self):
+        frame = self.sweep([3.0, 3.2, 2.0, 2.2, None, None]).frame()
+        self.assertEqual(list(frame.index), [1, 2, 3, 4, 5, 6])
+        self.assertEqual(list(frame["optimizer.lr"]), [1e-3, 1e-3, 3e-3, 3e-3, 0.1, 0.1])
+        self.assertEqual(frame["val_loss"].min(), 2.0)
+        self.assertIn("<td>3e-3</td><td>2.1000</td><td>0.1414</td>", self.sweep([3.0, 3.2, 2.0, 2.2, None, None])._repr_html_())
+
+    def test_states_of_a_newer_coordinator_are_shown_by_number(self):
+        message = sweep_service_pb2.Sweep(name="rates", state=99)
+        message.trials.add(number=1, state=sweep_service_pb2.TRIAL_STATE_LIVE)
+        found = gp.Sweep(None, message)
+        self.assertEqual((found.state, found.trials[0].state), ("state 99", "running"))
+
+    def test_the_run_file_is_the_one_that_the_sweep_file_names(self):
+        root = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (root / "base.yaml").write_text("name: base\n")
+        for line in ("run: base.yaml", 'run: "base.yaml"  # the base', "run: 'base.yaml'"):
+            (root / "sweep.yaml").write_text(f"name: rates\n{line}\ngrid: {{a: [1]}}\n")
+            read = sweep.read_sweep_file(root / "sweep.yaml")
+            self.assertEqual((read.run.text, read.run.directory), ("name: base\n", str(root)), line)
+        (root / "sweep.yaml").write_text("name: rates\nrun:\n  name: base\n  run: other\ngrid: {a: [1]}\n")
+        self.assertIsNone(sweep.read_sweep_file(root / "sweep.yaml").run)
+        read = sweep.read_sweep_file({"name": "rates", "run": root / "base.yaml", "grid": {"optimizer.lr": [1e-3, 3e-3]}})
+        self.assertEqual(read.run.text, "name: base\n")
+        self.assertIn("grid:\n  optimizer.lr: [0.001, 0.003]\n", read.file.text)
+        self.assertIsNone(sweep.read_sweep_file({"name": "rates", "run": {"name": "base"}}).run)
+        with self.assertRaisesRegex(gp.InvalidRequest, "none.yaml: No such file"):
+            sweep.read_sweep_file({"run": "none.yaml"})
 
 
 class Gateways(unittest.TestCase):

@@ -244,6 +244,57 @@ class Changing(WithService):
             gp.runs(states=["runing"])
 
 
+class Sweeping(WithService):
+    def sweep_file(self, name, **more):
+        run = self.service.run_file("base", 20)
+        return {"name": name, "run": run, "grid": {"optimizer.lr": [1e-3, 3e-3]}, "repeats": {"seeds": [1, 2]}, **more}
+
+    def test_a_sweep_trains_its_trials_and_ranks_them(self):
+        found = self.client.submit_sweep(self.sweep_file("rates"))
+        self.assertIs(found.wait(SECONDS_MAX), found)
+        self.assertEqual((found.state, [trial.state for trial in found.trials]), ("succeeded", ["done"] * 4))
+        shown = json.loads(self.service.gpctl("sweep", "status", "rates", "-o", "json"))
+        ours = [(one.keys, one.mean, one.spread, [trial.number for trial in one.trials]) for one in found.ranking()]
+        theirs = [(one["keys"], one["val_loss_mean"], one["val_loss_deviation"], one["trials"]) for one in shown["candidates"]]
+        for mine, other in zip(ours, theirs, strict=True):
+            self.assertEqual((mine[0], mine[3]), (other[0], other[3]))
+            self.assertAlmostEqual(mine[1], other[1], places=12)
+            self.assertAlmostEqual(mine[2], other[2], places=12)
+        best = json.loads(self.service.gpctl("sweep", "best", "rates", "-o", "json"))
+        self.assertEqual((found.best().number, found.best().val_loss), (best["number"], best["val_loss"]))
+        self.assertEqual(found.run(found.best()).labels["sweep"], "rates")
+        self.assertEqual(list(found.frame()["optimizer.lr"]), [1e-3, 1e-3, 3e-3, 3e-3])
+        self.assertEqual([one.name for one in self.client.sweeps()][:1], ["rates"])
+        self.assertEqual(repr(self.client.sweep("rates")), "<gp.Sweep rates: succeeded, 4/4 trials have ended>")
+
+    def test_a_cancelled_sweep_begins_no_trial_and_its_name_is_free_again(self):
+        found = self.client.submit_sweep(
+            self.sweep_file("endless", max_parallel=1), overrides={"budget.steps": ENDLESS, "schedule.decay_steps": 1000}
+        )
+        with self.assertRaisesRegex(gp.Conflict, "there is a sweep 'endless' already, .* which has not ended"):
+            self.client.submit_sweep(self.sweep_file("endless"))
+        with self.assertRaisesRegex(gp.WaitTimeout, "sweep endless has not ended within 0.1 s"):
+            found.wait(0.1)
+        found.cancel()
+        with self.assertRaisesRegex(gp.RunCancelled, "sweep endless was cancelled"):
+            found.wait(SECONDS_MAX)
+        with self.assertRaisesRegex(gp.InvalidRequest, "trial 4 of sweep endless has not begun"):
+            found.run(4)
+        again = self.client.submit_sweep(self.sweep_file("endless"), overrides={"budget.steps": 5}, request_id="again")
+        self.assertEqual(self.client.submit_sweep(self.sweep_file("endless"), overrides={"budget.steps": 5},
+                                                  request_id="again").submitted_at, again.submitted_at)
+        self.assertEqual(again.wait(SECONDS_MAX).state, "succeeded")
+
+    def test_problems_of_a_sweep_file_are_located(self):
+        with self.assertRaises(gp.InvalidRunFile) as raised:
+            self.client.submit_sweep({"name": "bad", "run": self.service.run_file("base"), "grid": {"optimizer.lr": ["x"]}})
+        [problem] = raised.exception.problems
+        self.assertEqual(problem.source, "(dict)")
+        self.assertIn("optimizer.lr must be", problem.message)
+        with self.assertRaisesRegex(gp.NotFound, "there is no sweep 'nothing'"):
+            self.client.sweep("nothing")
+
+
 class OverTls(unittest.TestCase):
     """A service on TCP: TLS with the authority that `gpctl login` stored, and a token."""
 

@@ -10,7 +10,10 @@ namespace {
 std::vector<NotificationTarget> SampleTargets() {
   return {{.name = "all", .events = {Occasion::kFinished, Occasion::kFailed, Occasion::kWaiting}},
           {.name = "failures", .events = {Occasion::kFailed}},
-          {.name = "others", .events = {Occasion::kFailed}, .namespaces = {"elsewhere"}}};
+          {.name = "others", .events = {Occasion::kFailed}, .namespaces = {"elsewhere"}},
+          // SampleSubmission names ops and chat.
+          {.name = "ops", .events = {Occasion::kFinished}, .runs = TargetRuns::kNamed},
+          {.name = "ana", .events = {Occasion::kFinished}, .runs = TargetRuns::kNamed}};
 }
 
 StoredEvent Ended(uint64_t sequence, const std::string& run, RunState state) {
@@ -43,9 +46,10 @@ TEST(NotificationPlan, EachTargetGetsWhatItWants) {
                                                    SampleTargets(), Knowledge())
                                      .value();
   using Rows = std::vector<std::pair<std::string, std::string>>;
-  EXPECT_EQ(
-      TargetsAndKeys(addition),
-      (Rows{{"all", "a-failed-7-5"}, {"failures", "a-failed-7-5"}, {"all", "b-finished-8-5"}}));
+  EXPECT_EQ(TargetsAndKeys(addition), (Rows{{"all", "a-failed-7-5"},
+                                            {"failures", "a-failed-7-5"},
+                                            {"all", "b-finished-8-5"},
+                                            {"ops", "b-finished-8-5"}}));
   EXPECT_EQ(addition.rows[0].sequence, 7u);
   EXPECT_EQ(addition.rows[0].at, At(5));
   EXPECT_EQ(addition.through, 10u);

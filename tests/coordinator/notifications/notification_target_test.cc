@@ -12,13 +12,34 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+Run RunIn(const std::string& run_namespace, const std::vector<std::string>& notify = {}) {
+  Submission submission;
+  submission.run_namespace = run_namespace;
+  submission.notify = notify;
+  Run run;
+  run.submission = std::make_shared<const Submission>(submission);
+  return run;
+}
+
 TEST(NotificationTarget, WantsItsEventsOfItsNamespaces) {
   NotificationTarget target{.events = {Occasion::kFailed}};
-  EXPECT_TRUE(target.Wants(Occasion::kFailed, "any"));
-  EXPECT_FALSE(target.Wants(Occasion::kFinished, "any"));
+  EXPECT_TRUE(target.Wants(Occasion::kFailed, RunIn("any")));
+  EXPECT_FALSE(target.Wants(Occasion::kFinished, RunIn("any")));
   target.namespaces = {"research"};
-  EXPECT_TRUE(target.Wants(Occasion::kFailed, "research"));
-  EXPECT_FALSE(target.Wants(Occasion::kFailed, "any"));
+  EXPECT_TRUE(target.Wants(Occasion::kFailed, RunIn("research")));
+  EXPECT_FALSE(target.Wants(Occasion::kFailed, RunIn("any")));
+}
+
+TEST(NotificationTarget, MayBeForRunsThatNameIt) {
+  const NotificationTarget target{.name = "ana",
+                                  .events = {Occasion::kFailed},
+                                  .namespaces = {"research"},
+                                  .runs = TargetRuns::kNamed};
+  EXPECT_FALSE(target.Wants(Occasion::kFailed, RunIn("research")));
+  EXPECT_FALSE(target.Wants(Occasion::kFailed, RunIn("research", {"bo"})));
+  EXPECT_TRUE(target.Wants(Occasion::kFailed, RunIn("research", {"bo", "ana"})));
+  EXPECT_FALSE(target.Wants(Occasion::kFinished, RunIn("research", {"ana"})));
+  EXPECT_FALSE(target.Wants(Occasion::kFailed, RunIn("any", {"ana"}))) << "not its namespace";
 }
 
 TEST(NotificationTarget, TakesOnlyUrlsOfHttps) {

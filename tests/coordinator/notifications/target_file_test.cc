@@ -28,6 +28,7 @@ targets:
     secret_file: ops.secret
     events: [failed, new_best]
     namespaces: [research, default]
+    runs: named
     allow_private_addresses: true
   - {name: chat, kind: slack, url_file: /etc/gp/chat.url}
 )",
@@ -42,11 +43,13 @@ targets:
   EXPECT_EQ(ops.secret_file, "/etc/gp/ops.secret");
   EXPECT_EQ(ops.events, (std::set{Occasion::kFailed, Occasion::kNewBest}));
   EXPECT_EQ(ops.namespaces, (std::set<std::string>{"default", "research"}));
+  EXPECT_EQ(ops.runs, TargetRuns::kNamed);
   EXPECT_TRUE(ops.allow_private_addresses);
   const NotificationTarget& chat = targets.targets[1];
   EXPECT_EQ(chat.kind, TargetKind::kSlack);
   EXPECT_EQ(chat.url_file, "/etc/gp/chat.url");
   EXPECT_EQ(chat.events.size(), OccasionNames().size());
+  EXPECT_EQ(chat.runs, TargetRuns::kAll);
   EXPECT_FALSE(chat.allow_private_addresses);
 }
 
@@ -59,6 +62,7 @@ targets:
     urls: 1
     events: [failed, finish]
     namespaces: ["A B"]
+    runs: some
   - {name: chat, kind: slack, url: https://a/, url_file: b, secret_file: c}
   - {name: chat, kind: slack, url: https://a/}
 )");
@@ -70,6 +74,7 @@ targets:
   EXPECT_THAT(problems, HasSubstr("targets.yaml:7:22: 'finish' is not an event"));
   EXPECT_THAT(problems, HasSubstr("did you mean 'finished'?"));
   EXPECT_THAT(problems, HasSubstr("targets.yaml:8:18: 'A B' is not the name of a namespace"));
+  EXPECT_THAT(problems, HasSubstr("targets.yaml:9:11: runs must be one of: all, named"));
   EXPECT_THAT(problems, HasSubstr("a webhook needs secret_file"));
   EXPECT_THAT(problems, HasSubstr("a target needs either url, or url_file"));
   EXPECT_THAT(problems, HasSubstr("Slack checks no signature; remove secret_file"));

@@ -102,6 +102,25 @@ TEST_F(TargetSenderTest, OneThatIsAlwaysRefusedDoesNotHoldUpTheOthers) {
   EXPECT_EQ(queue_->Next("a").value()->key, "bad");
 }
 
+TEST_F(TargetSenderTest, AnErrorOfTheQueueAfterASendNeitherRepeatsNorLosesAnything) {
+  auto other = SqliteConnection::Open(directory_.File("notifications.db"), SQLITE_OPEN_READWRITE);
+  ASSERT_TRUE(other.ok()) << other.status();
+  ASSERT_TRUE(other
+                  ->Execute("CREATE TRIGGER full BEFORE DELETE ON queue "
+                            "BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
+                  .ok());
+  Queue({"k1", "k2"});
+  const TargetSender& sender = Start();
+  ASSERT_TRUE(Eventually([&] { return sender.state().failures_in_a_row > 3; }));
+  EXPECT_THAT(post_.keys(), ElementsAre("k1")) << "it was accepted, so it is not sent again";
+  EXPECT_THAT(sender.state().last_error, HasSubstr("the disk is full"));
+  EXPECT_EQ(sender.state().sent, 0);
+  ASSERT_TRUE(other->Execute("DROP TRIGGER full").ok());
+  ASSERT_TRUE(Eventually([&] { return IsEmpty() && sender.state().sent == 2; }));
+  EXPECT_THAT(post_.keys(), ElementsAre("k1", "k2"));
+  EXPECT_EQ(sender.state().failures_in_a_row, 0);
+}
+
 TEST_F(TargetSenderTest, WaitsAfterAFailure) {
   post_.SetAnswer([](const WebhookRequest&) { return Unavailable("nobody is there"); });
   Queue({"k1"});

@@ -64,7 +64,10 @@ class PrepareSubmitTest : public ::testing::Test {
   const TemporaryDirectory directory_;
   const LocalStorage storage_;
   const StatusOr<StorageRoot> root_;
-  const SpecResolver resolver_;
+  const SpecResolver resolver_{[](const std::string& run_namespace) -> std::vector<std::string> {
+    if (run_namespace == "research") return {"ana"};
+    return {};
+  }};
   Cluster cluster_;
   MemoryStore::Disk disk_;
   MemoryStore store_{disk_};
@@ -101,6 +104,16 @@ TEST_F(PrepareSubmitTest, TheRunFileOfAnEndedParentIsReadFromTheStore) {
   base.submission = std::make_shared<const Submission>(submission);
   cluster_.Set(base);
   EXPECT_EQ(Prepare({"init_data=keep"}).status().code(), StatusCode::kDataLoss);
+}
+
+TEST_F(PrepareSubmitTest, ARunNamesNotificationTargetsOfItsNamespace) {
+  const auto named = Prepare({"notify=ana", "namespace=research"});
+  ASSERT_TRUE(named.ok()) << named.status();
+  EXPECT_EQ(named->notify, std::vector<std::string>{"ana"});
+  const auto refused = Prepare({"notify=ana"});
+  EXPECT_EQ(refused.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(Message(refused.status()).find("no notification target 'ana' for runs of namespace"),
+            std::string::npos);
 }
 
 TEST_F(PrepareSubmitTest, ABudgetThatEndsBeforeTheRunBeginsIsRefused) {

@@ -42,6 +42,43 @@ TEST(SweepEvents, AnEndedSweepKeepsNoRunFiles) {
   EXPECT_FALSE(Apply({.body = SweepCancelled{SweepId("default/x")}}, cluster).ok());
 }
 
+TEST(SweepEvents, ASweepOfAnEndedOnesNameTakesItsPlace) {
+  const Event end{.body = SweepEnded{kId, SweepState::kFailed, "x"}};
+  Cluster cluster;
+  ASSERT_TRUE(Apply(SubmitOf(FourTrials(), "one"), cluster).ok());
+  ASSERT_TRUE(Apply(end, cluster).ok());
+  ASSERT_TRUE(Apply(SubmitOf(FourTrials(), "two"), cluster).ok());
+  EXPECT_EQ(cluster.FindSweep(kId)->state, SweepState::kRunning);
+  EXPECT_EQ(cluster.FindSweep(kId)->request_id, "two");
+  EXPECT_EQ(cluster.sweep_requests.Find("one"), nullptr);
+  EXPECT_TRUE(cluster.ended_sweeps.empty());
+  ASSERT_TRUE(Apply(end, cluster).ok());
+  EXPECT_EQ(cluster.ended_sweeps.size(), 1U);
+}
+
+TEST(SweepEvents, OldEndedSweepsAreForgotten) {
+  SweepSpec spec = FourTrials();
+  spec.trials.resize(kEndedTrialsMax / 2);
+  Cluster cluster;
+  const auto run = [&](const std::string& name) {
+    spec.name = name;
+    ASSERT_TRUE(Apply(SubmitOf(spec, name), cluster).ok());
+    ASSERT_TRUE(Apply({.body = SweepEnded{spec.id(), SweepState::kFailed, "x"}}, cluster).ok());
+  };
+  run("a");
+  run("b");
+  EXPECT_EQ(cluster.ended_sweeps.size(), 2U);
+  run("c");
+  EXPECT_EQ(cluster.FindSweep(SweepId("default/a")), nullptr);
+  EXPECT_EQ(cluster.sweep_requests.Find("a"), nullptr);
+  EXPECT_NE(cluster.FindSweep(SweepId("default/b")), nullptr);
+  EXPECT_EQ(cluster.sweeps.size(), 2U);
+  spec.trials.resize(kEndedTrialsMax + 1);
+  run("large");
+  EXPECT_NE(cluster.FindSweep(SweepId("default/large")), nullptr);
+  EXPECT_EQ(cluster.sweeps.size(), 1U);
+}
+
 TEST(SweepEvents, ModelsOfTrialsAreKeptUntilItEnds) {
   SweepSpec spec = FourTrials();
   for (SweepTrial& trial : spec.trials) trial.submission.resolved = "init_from: /runs/b/c\n";

@@ -22,6 +22,7 @@ inline Submission SampleSubmission() {
   submission.priority = -3;
   submission.run_namespace = "team";
   submission.labels = {{"a", "b"}};
+  submission.notify = {"ops", "chat"};
   submission.target_steps = 100;
   submission.target_tokens = 100000;
   submission.retries_max = 4;

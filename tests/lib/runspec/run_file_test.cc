@@ -45,6 +45,29 @@ TEST(RunFile, LaterLayersWinOverEarlierOnes) {
   EXPECT_EQ(Load(text, {"preset=shakespeare-char"}).model.context, 64);
 }
 
+TEST(RunFile, NotificationTargetsMustBeKnown) {
+  const LoadOptions options{.find_notify_targets = [](const std::string& run_namespace) {
+    return run_namespace == "research" ? std::vector<std::string>{"ana", "chat"}
+                                       : std::vector<std::string>();
+  }};
+  const std::string text = std::string(kGood) + "namespace: research\nnotify: [chat, anna]\n";
+  const RunFileResult found = LoadRunFile(text, "run.yaml", {}, options);
+  const std::string problems = RenderProblems(found.problems);
+  EXPECT_THAT(problems, HasSubstr("run.yaml:6:16: the coordinator has no notification target "
+                                  "'anna' for runs of namespace 'research'; it has: ana, chat"));
+  EXPECT_THAT(problems, HasSubstr("did you mean 'ana'?"));
+  EXPECT_EQ(Load(text, {"notify=[chat, ana]"}, options).notify,
+            (std::vector<std::string>{"chat", "ana"}));
+  const RunFileResult elsewhere =
+      LoadRunFile(text, "run.yaml", {"namespace=other", "notify=chat"}, options);
+  EXPECT_THAT(RenderProblems(elsewhere.problems),
+              HasSubstr("error: --set notify: the coordinator has no notification target 'chat' "
+                        "for runs of namespace 'other'; it has: none"));
+  EXPECT_EQ(Load(text).notify.size(), 2u) << "without a coordinator any target may be named";
+  EXPECT_THAT(RenderProblems(Problems(std::string(kGood) + "notify: ['A B']\n")),
+              HasSubstr("run.yaml:5:10: 'A B' cannot be a notification target"));
+}
+
 TEST(RunFile, AFilesBudgetReplacesThePresets) {
   EXPECT_EQ(Load("preset: tiny\ndata: {text: [a]}\nbudget: {tokens: 10B}\n").budget.steps, 0);
   EXPECT_EQ(Load("preset: tiny\ndata: {text: [a]}\n").budget.steps, 2000);

@@ -13,6 +13,10 @@ const store = new PointStore();
 const colours = new RunColours();
 const search = new RunSearch(() => { showList(); if (view.started) storeLink(); });
 const comparison = new Comparison();
+const sweeps = new Sweeps((id, label) => {
+  chooseLabel(label);
+  openRun(id);
+});
 const turn = new StreamTurn(() => follow(true));
 let group = null;  // the ChartGroup
 
@@ -231,6 +235,7 @@ function takeRuns(body) {
   showPage();
   showLegend();
   refreshOverlays();
+  sweeps.takeRuns(view.runs);
 }
 
 function takeDetails(details) {
@@ -241,6 +246,7 @@ function takeDetails(details) {
   if (otherRun) showLegend();
   showSummary(runWith(details.run.id), chooseLabel, details.run.model);
   showDetails(details, otherRun);
+  sweeps.takeRun(details.run);
   drawSoon();
 }
 
@@ -424,7 +430,7 @@ function startLinks() {
     const link = event.target.closest('a[href^="#run="]');
     if (!link || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
-    openRun(new URLSearchParams(link.hash.slice(1)).get("run"));
+    openRun(new URLSearchParams(link.getAttribute("href").slice(1)).get("run"));
   });
 }
 
@@ -538,13 +544,17 @@ function startCharts() {
     drawSoon();  // the width of the names at the ends of the curves depends on that of the chart
   }).observe($("#charts"));
   new ResizeObserver(arrangeTiles).observe($("#run-tiles"));
-  document.addEventListener("gp-theme", drawSoon);
+  document.addEventListener("gp-theme", () => {
+    drawSoon();
+    sweeps.drawCharts();
+  });
 }
 
 function start() {
   startThemeButton($("#theme-button"));
   startKeyDialog();
   startCharts();
+  sweeps.start();
   startControls();
   search.start();
   startSamples();

@@ -2,13 +2,13 @@
 
 #include <cmath>
 
-#include "client/gpctl/commands/results/student_quantile.h"
+#include "client/api/student_quantile.h"
 
 namespace gp::gpctl {
 
 std::optional<double> PairedDifference::margin() const {
   if (!standard_error) return std::nullopt;
-  return *standard_error * StudentQuantile(windows - 1);
+  return *standard_error * client::StudentQuantile(windows - 1);
 }
 
 bool PairedDifference::is_clear() const {

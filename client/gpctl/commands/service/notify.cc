@@ -19,10 +19,15 @@ std::string Joined(const Texts& texts) {
 }
 
 Json TargetFields(const v1::NotificationTarget& target) {
-  Json json = {{"name", target.name()},     {"kind", target.kind()},
-               {"events", target.events()}, {"namespaces", target.namespaces()},
-               {"queued", target.queued()}, {"dropped", target.dropped()},
-               {"sent", target.sent()},     {"failures_in_a_row", target.failures_in_a_row()}};
+  Json json = {{"name", target.name()},
+               {"kind", target.kind()},
+               {"events", target.events()},
+               {"namespaces", target.namespaces()},
+               {"runs", target.runs()},
+               {"queued", target.queued()},
+               {"dropped", target.dropped()},
+               {"sent", target.sent()},
+               {"failures_in_a_row", target.failures_in_a_row()}};
   if (target.has_oldest_at()) json["oldest_at"] = TimeUtil::ToString(target.oldest_at());
   if (target.has_last_sent_at()) json["last_sent_at"] = TimeUtil::ToString(target.last_sent_at());
   if (!target.has_last_error_at()) return json;
@@ -42,6 +47,7 @@ std::string TargetTable(const v1::ListNotificationTargetsResponse& listed, Sessi
                {.title = "KIND", .rank = 3},
                {.title = "EVENTS", .rank = 5},
                {.title = "NAMESPACES", .rank = 4},
+               {.title = "RUNS", .rank = 6},
                {.title = "QUEUED", .align = Align::kRight},
                {.title = "OLDEST", .rank = 2},
                {.title = "DROPPED", .align = Align::kRight, .rank = 1},
@@ -50,7 +56,7 @@ std::string TargetTable(const v1::ListNotificationTargetsResponse& listed, Sessi
   for (const v1::NotificationTarget& target : listed.targets()) {
     const auto oldest = static_cast<double>(target.oldest_at().seconds());
     table.AddRow({target.name(), target.kind(), Joined(target.events()),
-                  target.namespaces().empty() ? "all" : Joined(target.namespaces()),
+                  target.namespaces().empty() ? "all" : Joined(target.namespaces()), target.runs(),
                   fmt::format("{}", target.queued()),
                   target.has_oldest_at() ? AgoText(session.Now() - oldest) : "-",
                   fmt::format("{}", target.dropped()), fmt::format("{}", target.sent()),

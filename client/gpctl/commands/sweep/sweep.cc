@@ -2,11 +2,12 @@
 #include <memory>
 
 #include "base/file.h"
+#include "client/api/sweep_ranking.h"
+#include "client/api/sweep_state_name.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/commands/submit.h"
 #include "client/gpctl/commands/sweep/sweep_charts.h"
 #include "client/gpctl/commands/sweep/sweep_json.h"
-#include "client/gpctl/commands/sweep/sweep_ranking.h"
 #include "client/gpctl/commands/sweep/sweep_text.h"
 #include "client/gpctl/plot/svg_chart.h"
 #include "client/gpctl/plot/terminal_chart.h"
@@ -16,6 +17,9 @@
 
 namespace gp::gpctl {
 namespace {
+
+using client::HasEnded;
+using client::StateName;
 
 constexpr std::chrono::seconds kWatchInterval{1};
 constexpr ChartSize kPipedChart{80, 20};
@@ -164,7 +168,7 @@ StatusOr<ExitCode> Cancel(const std::string& reference, Session& session) {
 
 StatusOr<ExitCode> ShowBest(const std::string& reference, Session& session) {
   ASSIGN_OR_RETURN(const v1::Sweep sweep, FindSweep(reference, session));
-  const v1::SweepTrial* best = BestTrial(RankCandidates(sweep));
+  const v1::SweepTrial* best = client::BestTrial(client::RankCandidates(sweep));
   if (best == nullptr) {
     return FailedPrecondition("no trial of '{}' has a validation loss yet: {}", ReferenceOf(sweep),
                               sweep.reason());

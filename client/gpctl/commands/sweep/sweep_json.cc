@@ -1,7 +1,8 @@
 #include "client/gpctl/commands/sweep/sweep_json.h"
 
 #include "client/api/run_state_name.h"
-#include "client/gpctl/commands/sweep/sweep_ranking.h"
+#include "client/api/sweep_ranking.h"
+#include "client/api/sweep_state_name.h"
 #include "client/gpctl/commands/sweep/sweep_text.h"
 #include "client/gpctl/render/run_words.h"
 #include "client/gpctl/terminal/number_text.h"
@@ -9,7 +10,7 @@
 namespace gp::gpctl {
 namespace {
 
-Json CandidateFields(const Candidate& candidate) {
+Json CandidateFields(const client::Candidate& candidate) {
   Json fields = {{"keys", candidate.keys}, {"trials", Json::array()}};
   for (const v1::SweepTrial* trial : candidate.trials) fields["trials"].push_back(trial->number());
   if (!candidate.has_loss()) return fields;
@@ -29,7 +30,7 @@ Json TrialFields(const v1::SweepTrial& trial) {
   Json fields = {
       {"number", trial.number()},
       {"keys", std::map<std::string, std::string>(trial.keys().begin(), trial.keys().end())},
-      {"state", StateName(trial.state())}};
+      {"state", client::StateName(trial.state())}};
   if (!trial.run_id().empty()) {
     fields["run_id"] = trial.run_id();
     fields["run_name"] = trial.run_name();
@@ -49,7 +50,7 @@ Json TrialFields(const v1::SweepTrial& trial) {
 Json SweepFields(const v1::Sweep& sweep) {
   Json fields = {{"name", sweep.name()},
                  {"namespace", sweep.namespace_()},
-                 {"state", StateName(sweep.state())},
+                 {"state", client::StateName(sweep.state())},
                  {"reason", sweep.reason()},
                  {"submitted_by", sweep.submitted_by()},
                  {"max_parallel", sweep.max_parallel()},
@@ -62,11 +63,11 @@ Json SweepFields(const v1::Sweep& sweep) {
     fields["rungs"] = std::vector<int64_t>(sweep.rungs().begin(), sweep.rungs().end());
   }
   if (sweep.trials_size() == 0) return fields;
-  const StepCount steps = CountSteps(sweep);
+  const client::StepCount steps = client::CountSteps(sweep);
   fields["steps_trained"] = steps.trained;
   fields["steps_full"] = steps.full;
   fields["candidates"] = Json::array();
-  for (const Candidate& candidate : RankCandidates(sweep)) {
+  for (const client::Candidate& candidate : client::RankCandidates(sweep)) {
     fields["candidates"].push_back(CandidateFields(candidate));
   }
   fields["trials"] = Json::array();

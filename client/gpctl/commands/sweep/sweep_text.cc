@@ -7,13 +7,21 @@
 #include <map>
 
 #include "base/text/counted_noun.h"
-#include "client/gpctl/commands/sweep/sweep_ranking.h"
+#include "client/api/sweep_ranking.h"
+#include "client/api/sweep_state_name.h"
 #include "client/gpctl/terminal/display_text.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "client/gpctl/terminal/table.h"
 
 namespace gp::gpctl {
 namespace {
+
+using client::Candidate;
+using client::Compare;
+using client::HasEnded;
+using client::MeanDifference;
+using client::RankCandidates;
+using client::StateName;
 
 std::string KeysText(const std::map<std::string, std::string>& keys) {
   std::string text;
@@ -153,7 +161,7 @@ std::string DeletedSentence(const v1::Sweep& sweep) {
 }
 
 std::string StepsText(const v1::Sweep& sweep) {
-  const StepCount count = CountSteps(sweep);
+  const client::StepCount count = client::CountSteps(sweep);
   if (count.full == 0) return fmt::format("{} trained", WithThousands(count.trained));
   const double saved = 1 - static_cast<double>(count.trained) / static_cast<double>(count.full);
   const bool tells = sweep.state() == v1::SWEEP_STATE_SUCCEEDED && sweep.early_stop() != "none" &&
@@ -182,49 +190,6 @@ std::string EndedText(const v1::Sweep& sweep, const TextStyle& style) {
 }
 
 }  // namespace
-
-std::string StateName(v1::SweepState state) {
-  switch (state) {
-    case v1::SWEEP_STATE_RUNNING:
-      return "running";
-    case v1::SWEEP_STATE_CANCELLING:
-      return "cancelling";
-    case v1::SWEEP_STATE_SUCCEEDED:
-      return "succeeded";
-    case v1::SWEEP_STATE_FAILED:
-      return "failed";
-    case v1::SWEEP_STATE_CANCELLED:
-      return "cancelled";
-    default:
-      return "unknown";
-  }
-}
-
-std::string StateName(v1::TrialState state) {
-  switch (state) {
-    case v1::TRIAL_STATE_WAITING:
-      return "waiting";
-    case v1::TRIAL_STATE_LIVE:
-      return "running";
-    case v1::TRIAL_STATE_DONE:
-      return "done";
-    case v1::TRIAL_STATE_STOPPED:
-      return "stopped";
-    case v1::TRIAL_STATE_FAILED:
-      return "failed";
-    case v1::TRIAL_STATE_CANCELLED:
-      return "cancelled";
-    case v1::TRIAL_STATE_DELETED:
-      return "deleted";
-    default:
-      return "unknown";
-  }
-}
-
-bool HasEnded(v1::SweepState state) {
-  return state == v1::SWEEP_STATE_SUCCEEDED || state == v1::SWEEP_STATE_FAILED ||
-         state == v1::SWEEP_STATE_CANCELLED;
-}
 
 std::string ReferenceOf(const v1::Sweep& sweep) {
   return sweep.namespace_() == "default" ? sweep.name() : sweep.namespace_() + "/" + sweep.name();
@@ -257,7 +222,7 @@ std::string SweepDetails(const v1::Sweep& sweep, const TextStyle& style) {
 std::string BestText(const v1::Sweep& sweep, const TextStyle& style) {
   const std::vector<Candidate> candidates = RankCandidates(sweep);
   const Candidate& best = candidates.front();
-  const v1::SweepTrial& trial = *BestTrial(candidates);
+  const v1::SweepTrial& trial = *client::BestTrial(candidates);
   const std::map<std::string, std::string> keys(trial.keys().begin(), trial.keys().end());
   std::string text = fmt::format("{} (trial {} of {}): val_loss {} at step {}\n", trial.run_name(),
                                  trial.number(), ReferenceOf(sweep), Loss(trial.validation_loss()),

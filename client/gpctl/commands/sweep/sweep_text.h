@@ -9,11 +9,6 @@
 
 namespace gp::gpctl {
 
-// "running", "cancelled", …
-std::string StateName(v1::SweepState state);
-std::string StateName(v1::TrialState state);
-bool HasEnded(v1::SweepState state);
-
 // "NAME", or "NAMESPACE/NAME" outside of the default namespace.
 std::string ReferenceOf(const v1::Sweep& sweep);
 

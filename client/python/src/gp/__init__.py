@@ -18,11 +18,13 @@ from gp.errors import (
     Unreachable,
     WaitTimeout,
 )
-from gp.records import Checkpoint, Event, LogLine, Point
+from gp.records import Checkpoint, Event, Leg, LogLine, Point
 from gp.run import Run
+from gp.sweep import Candidate, Sweep, Trial
 from gp.transport import VERSION as __version__
 
 __all__ = [
+    "Candidate",
     "Checkpoint",
     "Client",
     "Comparison",
@@ -34,6 +36,7 @@ __all__ = [
     "IncompatibleVersion",
     "InvalidRequest",
     "InvalidRunFile",
+    "Leg",
     "LimitReached",
     "LogLine",
     "NotAllowed",
@@ -43,6 +46,8 @@ __all__ = [
     "Run",
     "RunCancelled",
     "RunFailed",
+    "Sweep",
+    "Trial",
     "Unreachable",
     "WaitTimeout",
     "__version__",

@@ -17,9 +17,11 @@ from gp.records import state_name
 from gp.run import Run, warn
 from gp.run_file import Value, override_texts, read_run_file, refuse_initial_model
 from gp.services import Service, find_service, gateway_address
+from gp.sweep import Sweep, read_sweep_file
 from gp.transport import Transport
 from gp.v1 import run_pb2
 from gp.v1 import run_service_pb2 as api
+from gp.v1 import sweep_service_pb2 as sweep_api
 
 _EVERY_NAMESPACE = "*"
 _PAGE = 500  # runs in one answer
@@ -44,7 +46,7 @@ class Client:
 
     @property
     def coordinator_version(self) -> str:
-        """Of the coordinator's gp, "0.1.0"."""
+        """The version of the coordinator's gp, "0.1.0"."""
         return self.transport.coordinator.version
 
     def submit(
@@ -116,6 +118,49 @@ class Client:
                 break
             request.page_token = answer.next_page_token
         return found
+
+    def submit_sweep(
+        self,
+        source: collections.abc.Mapping[str, Value] | str | os.PathLike[str],
+        *,
+        overrides: collections.abc.Mapping[str, Value] | None = None,
+        name: str | None = None,
+        request_id: str | None = None,
+    ) -> Sweep:
+        """Submits a sweep file, given as a dict or as the path of a YAML file; returns the sweep. Durable when it returns.
+
+        `run` in it is the run file that is varied: its path, or the run file itself. `overrides` change the run file of every
+        trial. Relative paths begin as with `submit`. Raises InvalidRunFile with all problems.
+        """
+        sweep = read_sweep_file(source)
+        run = sweep.run or sweep.file
+        request = sweep_api.SubmitSweepRequest(
+            request_id=request_id or secrets.token_hex(10),
+            source=sweep.file.text,
+            source_name=sweep.file.name,
+            run_source=sweep.run.text if sweep.run else "",
+            run_source_name=run.name,
+            base_directory=run.directory,
+            name=name or "",
+            namespace=self._namespace(),
+            overrides=override_texts(overrides),
+        )
+        answer = self.transport.ask("SweepService.Submit", request, sweep_api.SubmitSweepResponse)
+        warn(answer.warnings, 1)
+        return Sweep(self, answer.sweep)
+
+    def sweep(self, name: str) -> Sweep:
+        """The sweep with this name; NotFound if there is none."""
+        namespace = self._namespace()
+        qualified = f"{namespace}/{name}" if namespace and "/" not in name else name
+        request = sweep_api.GetSweepRequest(sweep=qualified)
+        return Sweep(self, self.transport.ask("SweepService.Get", request, sweep_api.Sweep))
+
+    def sweeps(self) -> list[Sweep]:
+        """The newest 100 sweeps, the newest first. Their trials are not known until `refresh()`."""
+        request = sweep_api.ListSweepsRequest(namespace=self._namespace())
+        answer = self.transport.ask("SweepService.List", request, sweep_api.ListSweepsResponse)
+        return [Sweep(self, message) for message in answer.sweeps]
 
     def compare(self, a: Run | str, b: Run | str) -> Comparison:
         """Two runs side by side, given as runs or by name."""

@@ -61,15 +61,15 @@ class IncompatibleVersion(Error):
 
 
 class RunFailed(Error):
-    """Raised by `Run.wait`: the run failed."""
+    """Raised by `Run.wait` and `Sweep.wait`: the run or sweep failed."""
 
 
 class RunCancelled(Error):
-    """Raised by `Run.wait`: the run was cancelled."""
+    """Raised by `Run.wait` and `Sweep.wait`: the run or sweep was cancelled."""
 
 
 class WaitTimeout(Error, TimeoutError):
-    """Raised by `Run.wait`: the run has not ended in time. It continues."""
+    """Raised by `Run.wait` and `Sweep.wait`: it has not ended in time. It continues."""
 
 
 _PLACE = re.compile(r"error: (?P<source>.+?):(?P<line>\d+):(?P<column>\d+): (?P<message>.*)")

@@ -29,6 +29,8 @@ _ESCAPES = {
 _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
 # A comment after a value that is not quoted.
 _COMMENT = re.compile(r"(?:^|\s+)#.*$")
+_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 class NotPlain(ValueError):
@@ -91,6 +93,15 @@ def unquote(text: str, number: int) -> str:
 def _unescaped(found: re.Match[str]) -> str:
     code = found[1] or found[2] or found[3]
     return chr(int(code, 16)) if code else _ESCAPES.get(found[4], found[4])
+
+
+def typed(text: str) -> bool | int | float | str:
+    """The value of a key as a truth value or a number, if it is one."""
+    if text in ("true", "false"):
+        return text == "true"
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    return float(text) if _DECIMAL.fullmatch(text) else text
 
 
 def flattened(tree: Tree, path: str = "") -> dict[str, str]:

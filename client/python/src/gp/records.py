@@ -1,4 +1,4 @@
-"""What a coordinator records about runs: points, checkpoints, events, log lines. Values."""
+"""Records of a coordinator about runs: points, checkpoints, events, log lines. Values."""
 
 from __future__ import annotations
 
@@ -51,6 +51,16 @@ class Checkpoint:
     best: bool
     pinned: bool
     leg: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Leg:
+    """A part of a run's training with a run file of its own: `gpctl extend` and `restart` begin the next one."""
+
+    number: int  # from 1
+    first_step: int  # the step of the checkpoint that it began from; -1: the start of the run
+    resolved: str  # every key with its value, YAML
+    target_steps: int  # 0: unknown
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,6 +130,15 @@ def checkpoint_of(message: run_pb2.Checkpoint) -> Checkpoint:
         best=message.best,
         pinned=message.pinned,
         leg=message.leg,
+    )
+
+
+def leg_of(message: run_pb2.Leg) -> Leg:
+    return Leg(
+        number=message.number,
+        first_step=message.first_step,
+        resolved=message.resolved,
+        target_steps=message.target_steps,
     )
 
 

@@ -16,10 +16,12 @@ from gp.records import (
     ENDED,
     Checkpoint,
     Event,
+    Leg,
     LogLine,
     Point,
     checkpoint_of,
     event_of,
+    leg_of,
     log_line_of,
     point_of,
     shown,
@@ -47,7 +49,7 @@ class Run:
         self._client = client
         self._message = message
 
-    # What is known.
+    # The newest answer.
 
     @property
     def id(self) -> str:
@@ -86,12 +88,12 @@ class Run:
 
     @property
     def loss(self) -> float | None:
-        """Of the newest step, nats per token; None before the first."""
+        """The loss of the newest step, nats per token; None before the first."""
         return self._message.progress.loss if self.step > 0 else None
 
     @property
     def val_loss(self) -> float | None:
-        """Of the newest evaluation, nats per token; None before the first."""
+        """The loss of the newest evaluation, nats per token; None before the first."""
         return self._message.progress.validation_loss if self._message.progress.validation_step > 0 else None
 
     @property
@@ -117,6 +119,16 @@ class Run:
         return time_of(self._message.submitted_at)
 
     @property
+    def ended_at(self) -> datetime.datetime | None:
+        """In UTC; None while the run has not ended."""
+        return time_of(self._message.finished_at) if self.has_ended and self._message.HasField("finished_at") else None
+
+    @property
+    def epoch(self) -> int:
+        """Counts the placements: it grows with every start and restart; 0 before the first."""
+        return self._message.epoch
+
+    @property
     def parent(self) -> str:
         """ "base@250": the checkpoint that the run began with; empty: none of a known run."""
         if not self._message.HasField("parent"):
@@ -130,6 +142,10 @@ class Run:
     def resolved(self) -> str:
         """The run file with every key and its value, YAML."""
         return self.refresh()._message.resolved
+
+    def legs(self) -> list[Leg]:
+        """The legs of the run, the newest last; asks for them."""
+        return [leg_of(message) for message in self.refresh()._message.legs]
 
     # Following.
 

@@ -1,4 +1,4 @@
-"""Calls of the coordinator's RunService, repeated while it is away: a restart in between goes unnoticed.
+"""Calls of the coordinator's services, repeated while it is away: a restart in between goes unnoticed.
 
 Thread-safe. One connection; after a fork each process needs a client of its own.
 """
@@ -13,6 +13,7 @@ import time
 import typing
 import urllib.parse
 
+import google.protobuf.descriptor
 import google.protobuf.message
 import google.protobuf.message_factory
 import grpc
@@ -20,6 +21,7 @@ import grpc
 from gp.errors import IncompatibleVersion, InvalidRequest, Unreachable, from_status
 from gp.services import Service, stopped_service
 from gp.v1 import run_service_pb2 as api
+from gp.v1 import sweep_service_pb2 as sweep_api
 
 PROTOCOL = 1  # of the coordinator's API; VersionResponse.protocol must be equal
 VERSION = "0.1.0"  # of this package
@@ -27,7 +29,7 @@ VERSION = "0.1.0"  # of this package
 _OUTAGE_SECONDS_MAX = 60.0  # a stream ends when it could not be reopened for this long
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 0.5  # seconds between attempts
 _SOCKET_NAME_BYTES_MAX = 107
-_SERVICE = api.DESCRIPTOR.services_by_name["RunService"]
+_SERVICES = (api.DESCRIPTOR.services_by_name["RunService"], sweep_api.DESCRIPTOR.services_by_name["SweepService"])
 
 Answer = typing.TypeVar("Answer", bound=google.protobuf.message.Message)
 Request = google.protobuf.message.Message
@@ -44,7 +46,12 @@ class Transport:
         self.coordinator = api.VersionResponse()  # the newest answer
         self._directory: int | None = None  # of a socket whose path is too long for the kernel
         self._channel = self._connect()
-        self._calls = {name: self._method(name) for name in _SERVICE.methods_by_name}
+        # Methods of RunService by their name, those of others with their service: "SweepService.Get".
+        self._calls = {
+            name if service is _SERVICES[0] else f"{service.name}.{name}": self._method(service, name)
+            for service in _SERVICES
+            for name in service.methods_by_name
+        }
         self._is_checked = False
 
     def close(self) -> None:
@@ -137,12 +144,12 @@ class Transport:
     def _metadata(self) -> list[tuple[str, str]]:
         return [("authorization", f"Bearer {self.service.token}")] if self.service.token else []
 
-    def _method(self, name: str) -> Call:
-        described = _SERVICE.methods_by_name[name]
+    def _method(self, service: google.protobuf.descriptor.ServiceDescriptor, name: str) -> Call:
+        described = service.methods_by_name[name]
         answer = google.protobuf.message_factory.GetMessageClass(described.output_type)
         make = self._channel.unary_stream if described.server_streaming else self._channel.unary_unary
         return typing.cast(
-            Call, make(f"/{_SERVICE.full_name}/{name}", lambda request: request.SerializeToString(), answer.FromString)
+            Call, make(f"/{service.full_name}/{name}", lambda request: request.SerializeToString(), answer.FromString)
         )
 
     def _connect(self) -> grpc.Channel:

@@ -23,6 +23,7 @@ import time
 import urllib.parse
 
 import fake_runs
+import fake_sweep
 import fake_text
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
@@ -132,6 +133,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.send_json(self.server.cluster.workers_body())
         if address.path == "/api/v1/differences":
             return self.send_differences(urllib.parse.parse_qs(address.query).get("run", []))
+        if parts[:3] == ["api", "v1", "sweeps"]:
+            return self.send_sweep(parts[3:])
         if parts[:3] == ["api", "v1", "runs"]:
             return self.send_run(parts[3:], query)
         return self.send_json(error_body(404, f"there is no {address.path}"), 404)
@@ -206,6 +209,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
             limit = min(5000, max(50, int(query.get("points", 1000))))
             return self.send_json(run.points(limit, int(query.get("from", 0)), int(query.get("to", 10**9))))
         return self.send_json(run.details())
+
+    def send_sweep(self, rest):
+        sweeps = self.server.cluster.sweeps
+        if not rest:
+            return self.send_json({"sweeps": [fake_sweep.listed(sweep) for sweep in sweeps]})
+        sweep = next((one for one in sweeps if one["name"] == urllib.parse.unquote(rest[0])), None)
+        if sweep is None:
+            return self.send_json(error_body(404, f"there is no sweep {rest[0]}"), 404)
+        return self.send_json({"sweep": sweep})
 
     def send_differences(self, names):
         if self.server.differences_refusal:

@@ -7,6 +7,8 @@ import random
 import threading
 import time
 
+import fake_sweep
+
 CHECKPOINT_EVERY = 250
 COLUMNS = ("step", "at", "tokens", "loss", "validation_loss", "tokens_per_second", "mfu", "learning_rate", "gradient_norm",
            "step_seconds", "scores")
@@ -187,6 +189,7 @@ class FakeCluster:
         now = clock()
         self.clock, self.lock = clock, threading.Lock()
         self.connected, self.message = True, None
+        self.sweeps = []
         self.live = FakeRun("demo", 1, 6000, "running", 2600, now - 2600 * 0.25, 0.25)
         self.began, self.base = now, self.live.step
         self.runs = [] if empty else [
@@ -225,6 +228,13 @@ class FakeCluster:
         self.runs[1:1] = [FakeRun(f"sweep-{number:04}", 0x1000 + number, 100, "queued", 0, now, position=number + 2,
                                   labels={"sweep": "third"} if number % 3 == 0 else {})
                           for number in range(count, 0, -1)]
+
+    def add_trials(self, **more):
+        """A sweep over three rates and two widths with two seeds each; one trial has failed, one waits."""
+        runs, sweep = fake_sweep.rates(self.clock(), FakeRun, **more)
+        self.runs += runs
+        self.sweeps.append(sweep)
+        return sweep
 
     def add_family(self):
         """A run with two forks, one of which was forked again; all have a label, keys that differ and two have a note."""

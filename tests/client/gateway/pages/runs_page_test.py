@@ -676,6 +676,75 @@ class Runs(page_case.PageCase):
         self.browser.wait(lambda: set(self.colours()) == {"base"}, "the open run alone")
         self.browser.check_clean()
 
+    def open_sweep(self, **more):
+        sweep = self.fake().cluster.add_trials(**more)
+        self.open(f"#run={sweep['trials'][0]['run']}")
+        self.browser.wait_shown("#sweep")
+        return sweep
+
+    def rank_rows(self):
+        return self.browser.js("""return [...document.querySelectorAll("#sweep-ranking tbody tr")].map((row) =>
+            [...row.children].map((cell) => cell.textContent))""")
+
+    def test_a_trial_shows_the_ranking_of_its_sweep(self):
+        sweep = self.open_sweep()
+        self.assertEqual(self.browser.text("#sweep-title"), "Sweep rates")
+        self.assertEqual(self.browser.text("#sweep-state"), "running: 10 of 12 trials have ended")
+        rows = self.rank_rows()
+        self.assertEqual(rows[0], ["1", "1e-3", "cosine", "2.6300", "–", "", "1,000", "5 6", "1 done, 1 failed"])
+        self.assertEqual(rows[1], ["2", "1e-3", "linear", "2.6650", "0.0212", "+0.0350", "1,000", "7 8", "done"])
+        self.assertEqual(rows[5][5:], ["fewer steps", "400", "11 12", "1 running, 1 waiting"])
+        self.assertEqual(self.browser.one("#sweep-ranking .is-open").text.split()[0], "4", "the open run's row")
+        self.browser.click(f"#sweep-ranking a[href='#run={sweep['trials'][6]['run']}']")
+        self.browser.wait_text("#run-title", "rates-7")
+        self.browser.wait(lambda: self.browser.one("#sweep-ranking .is-open").text.split()[0] == "2", "the row of trial 7")
+        self.browser.check_clean()
+
+    def test_a_dot_of_a_sweeps_chart_opens_its_trial(self):
+        sweep = self.open_sweep()
+        dots = self.browser.js("""return [...document.querySelectorAll(".sweep-chart")].map((chart) =>
+            [chart.querySelector("code").textContent, chart.querySelectorAll("svg a").length])""")
+        self.assertEqual(dots, [["optimizer.lr", 10], ["schedule.kind", 10]], "a dot for each trial with a loss")
+        places = self.browser.js("""return [...document.querySelectorAll(".sweep-chart:first-child svg a circle:last-child")]
+            .map((dot) => [Number(dot.getAttribute("cx")), Number(dot.getAttribute("cy"))])""")
+        lows, middles = places[:4], places[4:7]
+        self.assertLess(lows[0][0], middles[0][0])
+        self.assertGreater(middles[0][1], lows[0][1], "a lower loss is further down")
+        ticks = self.browser.js("""return [...document.querySelectorAll(".sweep-chart:first-child svg text[text-anchor=middle]")]
+            .map((one) => one.textContent)""")
+        self.assertEqual(ticks, ["1e-4", "1e-3", "1e-2"])
+        left, right = places[0][0], places[-1][0]
+        self.assertAlmostEqual(middles[0][0], (left + right) / 2, delta=1, msg="the axis of the rates is logarithmic")
+        self.browser.js("document.querySelector(arguments[0]).dispatchEvent(new MouseEvent('click', {bubbles: true}))",
+                        f".sweep-chart:first-child a[href='#run={sweep['trials'][8]['run']}']")
+        self.browser.wait_text("#run-title", "rates-9")
+        self.browser.check_clean()
+
+    def test_a_sweep_of_the_list_opens_its_best_trial_and_lists_its_trials(self):
+        sweep = self.fake().cluster.add_trials(ended=True)
+        self.open()
+        self.browser.wait_shown("#sweep-list .sweep")
+        self.assertIn("12 of 12 trials have ended", self.browser.text("#sweep-list"))
+        self.assertFalse(self.browser.one("#sweep").is_displayed(), "the open run is no trial")
+        self.browser.click("#sweep-list .sweep")
+        self.browser.wait_text("#run-title", f"rates-{sweep['best']}")
+        self.browser.wait(lambda: set(self.names()) == {f"rates-{number}" for number in range(1, 13)}, "its trials alone")
+        self.browser.wait_text("#sweep-state", "succeeded: 11 of 12 trials have a validation loss, 1 failed")
+        self.browser.check_clean()
+
+    def test_a_label_that_is_no_sweep_shows_none(self):
+        cluster = self.fake().cluster
+        cluster.live.labels = {"sweep": "of mine", "trial": "1"}
+        self.open()
+        self.browser.wait(lambda: self.asked("/api/v1/sweeps/of%20mine"), "the request for the sweep")
+        self.assertFalse(self.browser.one("#sweep").is_displayed())
+        self.assertFalse(self.browser.one("#sweeps").is_displayed())
+        self.browser.check_clean(network_errors=True)
+
+    def test_look_of_a_sweep(self):
+        self.open_sweep()
+        self.look("sweep")
+
     def test_a_lineage_is_laid_over_the_open_run(self):
         cluster = self.fake().cluster
         family = cluster.add_family()

@@ -9,9 +9,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "client/api/sample_sweep.h"
 #include "client/fake_run_service.h"
 #include "client/gateway/runs/runs_json.h"
 #include "client/gateway/runs/runs_server.h"
+#include "gp/v1/sweep_service.grpc.pb.h"
 #include "lib/base/eventually.h"
 #include "lib/http/in_loop.h"
 
@@ -276,6 +278,44 @@ TEST_F(RunsApiTest, DifferencesOfAnyRunsAreAnsweredByIdAndName) {
   EXPECT_EQ(document["keys"][0], json({{"key", "name"}, {"values", {"low", "high"}}}));
   EXPECT_EQ(document["keys"][1], json({{"key", "optimizer.lr"}, {"values", {"0.001", "0.01"}}}));
   EXPECT_EQ(document["keys"].size(), 2u) << "the seeds are equal";
+}
+
+// Answers with one sweep.
+class OneSweep final : public v1::SweepService::Service {
+  grpc::Status Get(grpc::ServerContext*, const v1::GetSweepRequest* request,
+                   v1::Sweep* response) override {
+    if (request->sweep() != "team/rates") return {grpc::StatusCode::NOT_FOUND, "there is none"};
+    *response = client::SampleSweep({3.0, 3.2, 2.0, 2.2, 2.1, 2.3});
+    return grpc::Status::OK;
+  }
+  grpc::Status List(grpc::ServerContext*, const v1::ListSweepsRequest*,
+                    v1::ListSweepsResponse* response) override {
+    *response->add_sweeps() = client::SampleSweep({3.0, 3.2, 2.0, 2.2, 2.1, 2.3});
+    return grpc::Status::OK;
+  }
+};
+
+TEST_F(RunsApiTest, SweepsAreThoseOfTheCoordinator) {
+  OneSweep sweeps;
+  const FakeRunService service({&sweeps});
+  RunsServer server(service.address());
+  AwaitBoard(server);
+  const json list = json::parse(server.Get("/api/v1/sweeps").body);
+  EXPECT_EQ(list["sweeps"][0]["name"], "rates");
+  const http::Answer answer = server.Get("/api/v1/sweeps/rates?namespace=team");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(json::parse(answer.body)["sweep"]["best"], 3);
+  const http::Answer elsewhere = server.Get("/api/v1/sweeps/rates");
+  EXPECT_EQ(elsewhere.status, 404);
+  EXPECT_EQ(json::parse(elsewhere.body)["error"]["code"], "sweep_not_found");
+  EXPECT_EQ(server.Get("/api/v1/sweeps?namespace=team").status, 400);
+}
+
+TEST_F(RunsApiTest, AnOlderCoordinatorHasNoSweeps) {
+  RunsServer server(service_.address());
+  AwaitBoard(server);
+  EXPECT_EQ(server.Get("/api/v1/sweeps").status, 404);
+  EXPECT_EQ(server.Get("/api/v1/sweeps/rates").status, 404);
 }
 
 TEST_F(RunsApiTest, DifferencesThatCannotBeAnsweredSayWhy) {

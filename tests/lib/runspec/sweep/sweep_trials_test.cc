@@ -5,6 +5,7 @@
 
 #include <limits>
 #include <map>
+#include <set>
 
 namespace gp::runspec {
 namespace {
@@ -58,6 +59,21 @@ TEST(SweepTrials, DrawsDependOnTheFileAloneAndStayInTheirRange) {
   ASSERT_EQ(kinds.size(), 2U);
   file.random_seed = 2;
   EXPECT_NE(ExpandTrials(file), trials);
+}
+
+TEST(SweepTrials, DrawsFromNarrowRangesStayApartAndInside) {
+  SweepFile file;
+  file.random = {Range("optimizer.beta2", {.min = 0.99995, .max = 0.99999}),
+                 Range("optimizer.lr", {.min = 0.1, .max = 0.9})};
+  file.random_trials = 100;
+  std::set<std::string> narrow;
+  for (const TrialSettings& trial : ExpandTrials(file)) {
+    narrow.insert(trial[0].second);
+    EXPECT_GE(std::stod(trial[0].second), 0.99995);
+    EXPECT_LE(std::stod(trial[0].second), 0.99999);
+    EXPECT_LE(trial[1].second.size(), 6U) << "four digits: " << trial[1].second;
+  }
+  EXPECT_GT(narrow.size(), 90U);
 }
 
 TEST(SweepTrials, TheirNumberDoesNotOverflow) {

@@ -1,10 +1,10 @@
 #include <gmock/gmock.h>
-#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "client/gpctl/gpctl_runner.h"
+#include "client/loopback_server.h"
 #include "gp/v1/notification_service.grpc.pb.h"
 
 namespace gp::testing {
@@ -15,15 +15,6 @@ using ::testing::HasSubstr;
 
 class FakeNotificationService final : public v1::NotificationService::Service {
  public:
-  FakeNotificationService() {
-    grpc::ServerBuilder builder;
-    int port = 0;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(this);
-    server_ = builder.BuildAndStart();
-    address_ = "127.0.0.1:" + std::to_string(port);
-  }
-
   grpc::Status ListNotificationTargets(grpc::ServerContext*,
                                        const v1::ListNotificationTargetsRequest*,
                                        v1::ListNotificationTargetsResponse* response) override {
@@ -38,22 +29,17 @@ class FakeNotificationService final : public v1::NotificationService::Service {
     return grpc::Status::OK;
   }
 
-  const std::string& address() const { return address_; }
-
   // Set before a call.
   v1::ListNotificationTargetsResponse listed;
   v1::TestNotificationTargetResponse tested;
-
- private:
-  std::string address_;
-  std::unique_ptr<grpc::Server> server_;
 };
 
 class NotifyCommand : public ::testing::Test {
  protected:
-  NotifyCommand() { gpctl_.environment["GPCTL_SERVER"] = service_.address(); }
+  NotifyCommand() { gpctl_.environment["GPCTL_SERVER"] = server_.address(); }
 
   FakeNotificationService service_;
+  const LoopbackServer server_{service_};
   GpctlRunner gpctl_;
 };
 
@@ -63,6 +49,7 @@ TEST_F(NotifyCommand, ListShowsTheQueueAndTheLastError) {
   target.set_kind("webhook");
   target.add_events("failed");
   target.add_events("stalled");
+  target.set_runs("named");
   target.set_queued(3);
   target.mutable_oldest_at()->set_seconds(1'700'000'000);
   target.set_dropped(2);
@@ -76,6 +63,7 @@ TEST_F(NotifyCommand, ListShowsTheQueueAndTheLastError) {
   EXPECT_EQ(item["dropped"], 2);
   EXPECT_EQ(item["events"], json({"failed", "stalled"}));
   EXPECT_EQ(item["namespaces"], json::array());
+  EXPECT_EQ(item["runs"], "named");
   EXPECT_EQ(item["oldest_at"], "2023-11-14T22:13:20Z");
 }
 

@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "client/gpctl/commands/sweep/sample_sweep.h"
+#include "client/api/sample_sweep.h"
 
 namespace gp::gpctl {
 namespace {
 
 TEST(SweepCharts, DrawADotForEachTrialAndTheMeans) {
-  const v1::Sweep sweep = SampleSweep({3.0, 3.2, 2.0, 2.2, 4.0, std::nullopt});
+  const v1::Sweep sweep = client::SampleSweep({3.0, 3.2, 2.0, 2.2, 4.0, std::nullopt});
   const std::vector<KeyChart> charts = ChartsOf(sweep);
   ASSERT_EQ(charts.size(), 1U) << "the seed has no chart";
   EXPECT_EQ(charts[0].key, "optimizer.lr");
@@ -22,7 +22,7 @@ TEST(SweepCharts, DrawADotForEachTrialAndTheMeans) {
 }
 
 TEST(SweepCharts, ValuesThatAreNotNumbersAreNumbered) {
-  v1::Sweep sweep = SampleSweep({3.0, 3.2, 2.0, 2.2, 4.0, 4.1});
+  v1::Sweep sweep = client::SampleSweep({3.0, 3.2, 2.0, 2.2, 4.0, 4.1});
   for (int index = 0; index < 6; ++index) {
     (*sweep.mutable_trials(index)->mutable_keys())["optimizer.lr"] = index < 3 ? "cosine" : "wsd";
   }
@@ -32,7 +32,7 @@ TEST(SweepCharts, ValuesThatAreNotNumbersAreNumbered) {
 }
 
 TEST(SweepCharts, NothingIsDrawnWithoutALoss) {
-  EXPECT_TRUE(ChartsOf(SampleSweep({{}, {}, {}, {}, {}, {}})).empty());
+  EXPECT_TRUE(ChartsOf(client::SampleSweep({{}, {}, {}, {}, {}, {}})).empty());
 }
 
 }  // namespace

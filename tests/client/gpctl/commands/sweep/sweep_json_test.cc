@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "client/gpctl/commands/sweep/sample_sweep.h"
+#include "client/api/sample_sweep.h"
 
 namespace gp::gpctl {
 namespace {
 
 TEST(SweepJson, HasTheNumbersOfTrialsAndCandidates) {
-  const Json fields = SweepFields(SampleSweep({3.0, 3.2, 2.0, 2.2, {}, {}}));
+  const Json fields = SweepFields(client::SampleSweep({3.0, 3.2, 2.0, 2.2, {}, {}}));
   EXPECT_EQ(fields["name"], "rates");
   EXPECT_EQ(fields["state"], "succeeded");
   EXPECT_EQ(fields["steps_trained"], 600);

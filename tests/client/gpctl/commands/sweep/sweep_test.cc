@@ -1,12 +1,12 @@
 // Goal: the commands send what the files say and show what the service answers.
 #include <gmock/gmock.h>
-#include <grpcpp/server_builder.h>
 #include <gtest/gtest.h>
 
 #include "base/file.h"
 #include "base/mutex.h"
-#include "client/gpctl/commands/sweep/sample_sweep.h"
+#include "client/api/sample_sweep.h"
 #include "client/gpctl/gpctl_runner.h"
+#include "client/loopback_server.h"
 #include "gp/v1/sweep_service.grpc.pb.h"
 
 namespace gp::testing {
@@ -17,17 +17,6 @@ using ::testing::HasSubstr;
 // Answers with one sweep.
 class FakeSweepService final : public v1::SweepService::Service {
  public:
-  FakeSweepService() {
-    grpc::ServerBuilder builder;
-    int port = 0;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(this);
-    server_ = builder.BuildAndStart();
-    address_ = "127.0.0.1:" + std::to_string(port);
-  }
-  ~FakeSweepService() override { server_->Shutdown(); }
-
-  const std::string& address() const { return address_; }
   void Set(const v1::Sweep& sweep) {
     MutexLock lock(mutex_);
     sweep_ = sweep;
@@ -64,8 +53,6 @@ class FakeSweepService final : public v1::SweepService::Service {
   }
 
  private:
-  std::unique_ptr<grpc::Server> server_;
-  std::string address_;
   mutable Mutex mutex_;
   v1::Sweep sweep_ GUARDED_BY(mutex_);
   v1::SubmitSweepRequest submitted_ GUARDED_BY(mutex_);
@@ -74,8 +61,8 @@ class FakeSweepService final : public v1::SweepService::Service {
 class SweepCommand : public ::testing::Test {
  protected:
   SweepCommand() {
-    gpctl_.environment["GPCTL_SERVER"] = service_.address();
-    service_.Set(gpctl::SampleSweep({3.0, 3.2, 2.0, 2.2, 4.0, 4.1}));
+    gpctl_.environment["GPCTL_SERVER"] = server_.address();
+    service_.Set(client::SampleSweep({3.0, 3.2, 2.0, 2.2, 4.0, 4.1}));
   }
   std::string Write(const std::string& name, const std::string& text) {
     std::string path = JoinPath(gpctl_.home(), name);
@@ -84,6 +71,7 @@ class SweepCommand : public ::testing::Test {
   }
 
   FakeSweepService service_;
+  const LoopbackServer server_{service_};
   GpctlRunner gpctl_;
 };
 
@@ -126,7 +114,7 @@ TEST_F(SweepCommand, StatusBestAndListShowTheSweep) {
 }
 
 TEST_F(SweepCommand, NoLossIsNoBest) {
-  service_.Set(gpctl::SampleSweep({{}, {}, {}, {}, {}, {}}));
+  service_.Set(client::SampleSweep({{}, {}, {}, {}, {}, {}}));
   EXPECT_EQ(gpctl_.Run({"sweep", "best", "rates"}).code, 5);
   EXPECT_EQ(gpctl_.Run({"sweep", "plot", "rates"}).code, 5);
 }

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "client/gpctl/commands/sweep/sample_sweep.h"
+#include "client/api/sample_sweep.h"
 
 namespace gp::gpctl {
 namespace {
@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST(SweepText, ShowsTheRankingAndWhatItsDifferencesShow) {
-  v1::Sweep sweep = SampleSweep({2.1, 2.3, 2.0, 2.25, 4.0, std::nullopt});
+  v1::Sweep sweep = client::SampleSweep({2.1, 2.3, 2.0, 2.25, 4.0, std::nullopt});
   sweep.mutable_trials(5)->set_state(v1::TRIAL_STATE_FAILED);
   sweep.mutable_trials(5)->set_reason("the loss is not finite");
   EXPECT_EQ(
@@ -34,7 +34,7 @@ TEST(SweepText, ShowsTheRankingAndWhatItsDifferencesShow) {
 }
 
 TEST(SweepText, TellsWhatEarlyStoppingSaved) {
-  v1::Sweep sweep = SampleSweep({2.0, 2.1, 3.0, 3.1, 4.0, 4.1});
+  v1::Sweep sweep = client::SampleSweep({2.0, 2.1, 3.0, 3.1, 4.0, 4.1});
   sweep.set_early_stop("halving");
   sweep.set_eta(3);
   for (const int64_t steps : {10, 30, 100}) sweep.add_rungs(steps);
@@ -50,7 +50,7 @@ TEST(SweepText, TellsWhatEarlyStoppingSaved) {
 }
 
 TEST(SweepText, OneSeedHasUnknownNoise) {
-  v1::Sweep sweep = SampleSweep({2.0, {}, 3.0, {}, {}, {}});
+  v1::Sweep sweep = client::SampleSweep({2.0, {}, 3.0, {}, {}, {}});
   EXPECT_THAT(SweepDetails(sweep, {}), HasSubstr("1 seed of rank 1 and 1 seed of rank 2 got this "
                                                  "far: the noise of the seeds is unknown."));
   for (const int second : {5, 3, 1}) sweep.mutable_trials()->DeleteSubrange(second, 1);
@@ -58,7 +58,7 @@ TEST(SweepText, OneSeedHasUnknownNoise) {
 }
 
 TEST(SweepText, ARankingWithoutDeletedTrialsSaysSo) {
-  v1::Sweep sweep = SampleSweep({{}, 2.1, 3.0, 3.1, {}, {}});
+  v1::Sweep sweep = client::SampleSweep({{}, 2.1, 3.0, 3.1, {}, {}});
   sweep.mutable_trials(0)->set_state(v1::TRIAL_STATE_DELETED);
   const std::string words = "The ranking is without 1 trial, which was deleted.";
   EXPECT_THAT(SweepDetails(sweep, {}), HasSubstr(words));
@@ -66,7 +66,7 @@ TEST(SweepText, ARankingWithoutDeletedTrialsSaysSo) {
 }
 
 TEST(SweepText, TrialsOfACancelledSweepWereNotStarted) {
-  v1::Sweep sweep = SampleSweep({2.0, 2.0, {}, {}, {}, {}});
+  v1::Sweep sweep = client::SampleSweep({2.0, 2.0, {}, {}, {}, {}});
   sweep.set_state(v1::SWEEP_STATE_CANCELLED);
   for (int index = 2; index < 6; ++index) {
     sweep.mutable_trials(index)->set_state(v1::TRIAL_STATE_WAITING);
@@ -76,7 +76,7 @@ TEST(SweepText, TrialsOfACancelledSweepWereNotStarted) {
 }
 
 TEST(SweepText, TheBestTrialHasItsKeys) {
-  const v1::Sweep sweep = SampleSweep({3.0, 3.2, 2.0, 2.2, {}, {}});
+  const v1::Sweep sweep = client::SampleSweep({3.0, 3.2, 2.0, 2.2, {}, {}});
   EXPECT_THAT(BestText(sweep, {}),
               HasSubstr("rates-3 (trial 3 of rates): val_loss 2.0000 at step 100\n"
                         "  optimizer.lr: 3e-3\n  seed: 1\n"
@@ -84,9 +84,9 @@ TEST(SweepText, TheBestTrialHasItsKeys) {
 }
 
 TEST(SweepText, AListHasALineForEach) {
-  v1::Sweep other = SampleSweep({{}, {}, {}, {}, {}, {}});
+  v1::Sweep other = client::SampleSweep({{}, {}, {}, {}, {}, {}});
   other.set_namespace_("team");
-  const std::string table = SweepTable({SampleSweep({{}, {}, {}, {}, {}, {}}), other}, {});
+  const std::string table = SweepTable({client::SampleSweep({{}, {}, {}, {}, {}, {}}), other}, {});
   EXPECT_THAT(table, HasSubstr("\nrates "));
   EXPECT_THAT(table, HasSubstr("\nteam/rates "));
 }

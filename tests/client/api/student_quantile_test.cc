@@ -1,8 +1,8 @@
-#include "client/gpctl/commands/results/student_quantile.h"
+#include "client/api/student_quantile.h"
 
 #include <gtest/gtest.h>
 
-namespace gp::gpctl {
+namespace gp::client {
 namespace {
 
 TEST(StudentQuantile, IsThatOfTheTableOrLarger) {
@@ -13,4 +13,4 @@ TEST(StudentQuantile, IsThatOfTheTableOrLarger) {
 }
 
 }  // namespace
-}  // namespace gp::gpctl
+}  // namespace gp::client

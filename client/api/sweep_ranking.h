@@ -9,7 +9,7 @@
 
 #include "gp/v1/sweep_service.pb.h"
 
-namespace gp::gpctl {
+namespace gp::client {
 
 // The steps after which the trial's loss counts: its budget, or those that it trained so far.
 int64_t StepsOf(const v1::SweepTrial& trial);
@@ -30,14 +30,13 @@ struct Candidate {
 };
 
 // The candidates: first those that trained the largest share of their budget, of equals those with
-// the lowest mean;
-// those without a loss last. The sweep must outlive the result.
+// the lowest mean; those without a loss last. The sweep must outlive the result.
 std::vector<Candidate> RankCandidates(const v1::Sweep& sweep);
 
 // How two means differ.
 struct MeanDifference {
   double difference = 0;  // second - first
-  // Of the difference; absent when one of the candidates has fewer than 2 losses.
+  // Absent when one of the candidates has fewer than 2 losses.
   std::optional<double> standard_error;
   double margin = 0;  // half of the 95 % interval (Welch)
 
@@ -57,4 +56,4 @@ struct StepCount {
 };
 StepCount CountSteps(const v1::Sweep& sweep);
 
-}  // namespace gp::gpctl
+}  // namespace gp::client

@@ -1,8 +1,8 @@
-#include "client/gpctl/commands/results/student_quantile.h"
+#include "client/api/student_quantile.h"
 
 #include <utility>
 
-namespace gp::gpctl {
+namespace gp::client {
 
 double StudentQuantile(int64_t degrees_of_freedom) {
   static constexpr std::pair<int64_t, double> kQuantiles[] = {
@@ -16,4 +16,4 @@ double StudentQuantile(int64_t degrees_of_freedom) {
   return quantile;
 }
 
-}  // namespace gp::gpctl
+}  // namespace gp::client

@@ -1,12 +1,12 @@
-#include "client/gpctl/commands/sweep/sweep_ranking.h"
+#include "client/api/sweep_ranking.h"
 
 #include <algorithm>
 #include <cmath>
 #include <tuple>
 
-#include "client/gpctl/commands/results/student_quantile.h"
+#include "client/api/student_quantile.h"
 
-namespace gp::gpctl {
+namespace gp::client {
 namespace {
 
 // Budgets may differ from candidate to candidate, for example in steps for equal tokens.
@@ -105,4 +105,4 @@ StepCount CountSteps(const v1::Sweep& sweep) {
   return count;
 }
 
-}  // namespace gp::gpctl
+}  // namespace gp::client

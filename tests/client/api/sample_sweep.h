@@ -1,4 +1,4 @@
-// A sweep of three learning rates with two seeds, for tests of what gpctl makes of it.
+// A sweep of three learning rates with two seeds, for tests of clients.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 #include "gp/v1/sweep_service.pb.h"
 
-namespace gp::gpctl {
+namespace gp::client {
 
 // The losses of the trials: two seeds of each of the rates 1e-3, 3e-3, 1e-1.
 inline v1::Sweep SampleSweep(const std::vector<std::optional<double>>& losses) {
@@ -41,4 +41,4 @@ inline v1::Sweep SampleSweep(const std::vector<std::optional<double>>& losses) {
   return sweep;
 }
 
-}  // namespace gp::gpctl
+}  // namespace gp::client

@@ -1,11 +1,11 @@
 // Goal: seeds are averaged, losses after different steps are not compared, and noise is named so.
-#include "client/gpctl/commands/sweep/sweep_ranking.h"
+#include "client/api/sweep_ranking.h"
 
 #include <gtest/gtest.h>
 
-#include "client/gpctl/commands/sweep/sample_sweep.h"
+#include "client/api/sample_sweep.h"
 
-namespace gp::gpctl {
+namespace gp::client {
 namespace {
 
 TEST(SweepRanking, CandidatesAreRankedByTheMeanOfTheirSeeds) {
@@ -81,4 +81,4 @@ TEST(SweepRanking, StepsAreCountedWithAndWithoutEarlyStopping) {
 }
 
 }  // namespace
-}  // namespace gp::gpctl
+}  // namespace gp::client
