@@ -240,6 +240,9 @@ void RunService::Prepare(SubmitCall& call) {
   }
   call.Then(lanes_.storage, [this, submit = *std::move(prepared), of_owner, place,
                              refused = !warning.empty()](SubmitCall& self) mutable {
+    const Status known =
+        CheckUnknownRuns(submit.files, *context_.reconciler.snapshot(), storage_.path());
+    if (!known.ok()) return self.Answer(known);
     // Check files only for the owner: others must not find out which files exist. False for files
     // that every node refuses: retrying would not help.
     std::get<RunSubmitted>(submit.event.body).submission.data_seen =

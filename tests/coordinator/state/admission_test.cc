@@ -81,6 +81,40 @@ TEST(Admission, ACheckpointThatWasRetiredMeanwhileBeginsNoRunAndNoLeg) {
   EXPECT_EQ(Admit(cluster, again).status().code(), StatusCode::kFailedPrecondition);
 }
 
+// A client that resolved base@10 before the deletion sends the path of its directory after it.
+TEST(Admission, TheDirectoryOfADeletedRunBeginsNoRunNoLegAndNoTrial) {
+  Event submit = SampleSubmit("child", "request-2");
+  Submission& submission = std::get<RunSubmitted>(submit.body).submission;
+  submission.parent_run.clear();
+  submission.resolved = "init_from: /srv/runs/base/checkpoints/step-10\n";
+  Cluster cluster;
+  coordinator::Run child;
+  child.id = RunId("orphan");
+  child.submitted_sequence = 2;
+  child.state = RunState::kFailed;
+  child.submission = std::make_shared<const Submission>(submission);
+  cluster.Set(child);
+  coordinator::Run base = child;
+  base.id = RunId("base");
+  cluster.Set(base);
+  cluster.Delete(base, {.id = base.id,
+                        .name = "base",
+                        .run_directory = "/srv/runs/base",
+                        .deleted_by = "user alice"});
+  const Status refused = Admit(cluster, submit).status();
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+  EXPECT_NE(Message(refused).find("run 'base' (base), to which"), std::string::npos) << refused;
+  const Event restart{
+      .run = child.id, .request_id = "leg", .body = LegRequested{submission, /*first_step=*/-1}};
+  EXPECT_EQ(Admit(cluster, restart).status().code(), StatusCode::kFailedPrecondition);
+  SweepSpec sweep;
+  sweep.name = "s";
+  sweep.trials.push_back({.submission = submission});
+  const Event trials{.request_id = "sweep",
+                     .body = SweepSubmitted{std::make_shared<const SweepSpec>(sweep)}};
+  EXPECT_EQ(Admit(cluster, trials).status().code(), StatusCode::kFailedPrecondition);
+}
+
 // A cluster with the ended run "base", and its deletion.
 class Deletion : public ::testing::Test {
  protected:
