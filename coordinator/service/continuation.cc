@@ -12,6 +12,7 @@
 #include "base/text/counted_noun.h"
 #include "coordinator/checkpoints/parent_checkpoint.h"
 #include "coordinator/service/submission.h"
+#include "formats/sha256.h"
 #include "runspec/run_file.h"
 
 namespace gp::coordinator {
@@ -171,6 +172,16 @@ std::string WhyBegun(const v1::ContinueRequest& request, const Run& run, const S
 
 }  // namespace
 
+std::string BodyDigest(const v1::ContinueRequest& request) {
+  v1::ContinueRequest body = request;
+  body.clear_request_id();
+  // A request id counts within its run, which has a name and an id.
+  body.clear_run();
+  body.clear_dry_run();
+  // The message has no maps, so equal messages have equal bytes.
+  return formats::Sha256Hex(body.SerializeAsString());
+}
+
 StatusOr<PreparedLeg> PrepareLeg(const v1::ContinueRequest& request, const Run& run,
                                  const Progress& progress, const RunFileResolver& resolver) {
   RETURN_IF_ERROR(CheckRequest(request, run));
@@ -192,7 +203,7 @@ StatusOr<PreparedLeg> PrepareLeg(const v1::ContinueRequest& request, const Run& 
   RETURN_IF_ERROR(CheckStepsLeft(next, first_step));
   RETURN_IF_ERROR(CheckChange(request, run, next));
   PreparedLeg prepared{.warnings = std::move(resolved.warnings)};
-  LegRequested leg{.why = WhyBegun(request, run, next)};
+  LegRequested leg{.why = WhyBegun(request, run, next), .body_digest = BodyDigest(request)};
   if (request.has_from_step()) leg.first_step = request.from_step();
   leg.submission = std::move(next);
   prepared.event = {.run = run.id, .request_id = request.request_id(), .body = std::move(leg)};

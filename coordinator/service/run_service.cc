@@ -371,7 +371,10 @@ void RunService::PrepareContinue(ContinueCall& call) {
   auto run = Find(call.access(), call.request().run());
   if (run.ok()) run = WithTexts(context_.store, *run);
   if (!run.ok()) return call.Answer(run.status());
-  if (HasLegOf(**run, call.request().request_id())) {
+  const StatusOr<bool> repeated =
+      IsRepeatedLeg(**run, call.request().request_id(), BodyDigest(call.request()));
+  if (!repeated.ok()) return call.Answer(repeated.status());
+  if (*repeated) {
     call.response().set_replayed(true);
     return call.AnswerUnchanged(Show((*run)->id, *call.response().mutable_run()));
   }

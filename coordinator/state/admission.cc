@@ -101,7 +101,9 @@ StatusOr<Admission> AdmitLeg(const Cluster& cluster, const Event& event,
                              const LegRequested& requested) {
   const auto run = cluster.FindRun(event.run);
   if (run == nullptr) return NotFound("run '{}' does not exist", event.run);
-  if (HasLegOf(*run, event.request_id)) return Admission{.replayed = true, .run = event.run};
+  ASSIGN_OR_RETURN(const bool repeated,
+                   IsRepeatedLeg(*run, event.request_id, requested.body_digest));
+  if (repeated) return Admission{.replayed = true, .run = event.run};
   if (run->state == RunState::kCancelling) {
     return FailedPrecondition("run '{}' is being cancelled; wait until it has ended", event.run);
   }
@@ -291,6 +293,30 @@ StatusOr<Admission> AdmitWarning(const Cluster& cluster, const Event& event) {
 }
 
 }  // namespace
+
+StatusOr<bool> IsRepeatedLeg(const Run& run, const std::string& request_id,
+                             const std::string& body_digest) {
+  const auto compare = [&](const std::string& digest, const std::string& why,
+                           bool submit) -> StatusOr<bool> {
+    const bool same = digest == body_digest || digest.empty() || body_digest.empty();
+    if (same && !submit) return true;
+    return AlreadyExists(
+        "request id '{}' was used before for another request about run '{}' ({}); use a new one",
+        request_id, run.submission->name, why);
+  };
+  if (request_id.empty()) return false;
+  const auto of_leg = [&](const Leg& leg) {
+    return compare(leg.body_digest, leg.why_begun, leg.number == 1);
+  };
+  if (run.next_leg && run.next_leg->request_id == request_id) {
+    return compare(run.next_leg->body_digest, run.next_leg->why, /*submit=*/false);
+  }
+  if (run.leg.request_id == request_id) return of_leg(run.leg);
+  for (const EndedLeg& ended : run.ended_legs) {
+    if (ended.leg.request_id == request_id) return of_leg(ended.leg);
+  }
+  return false;
+}
 
 bool IsNeeded(const Cluster& cluster, const Run& run) {
   return !cluster.ChildrenOf(run.id).empty() ||

@@ -184,6 +184,8 @@ struct LegRequested {
   // As Leg::first_step; absent: that of the newest checkpoint when the leg begins.
   std::optional<int64_t> first_step;
   std::string why;  // "extended to 500 steps"
+  // Of the call (service/continuation.h); empty: unknown, in records of older versions.
+  std::string body_digest;
 };
 
 // The leg that was requested begins. Withdraws the slots that ranks of a finished leg still hold.

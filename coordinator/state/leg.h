@@ -30,6 +30,7 @@ struct Leg {
   int64_t first_step = -1;
   uint64_t first_epoch = 1;  // of the run's epochs
   std::string request_id;    // of the call that began it
+  std::string body_digest;   // of the same call (LegRequested::body_digest); empty: unknown
   std::string why_begun;
   Timestamp begun_at{};
   std::string why_ended;  // empty: it has not ended

@@ -42,6 +42,7 @@ void BeginNextLeg(const RunChange& change, Run& run) {
              .first_step = next.first_step.value_or(newest),
              .first_epoch = run.epoch + 1,
              .request_id = std::move(next.request_id),
+             .body_digest = std::move(next.body_digest),
              .why_begun = std::move(next.why),
              .begun_at = change.event().at};
   run.submission = std::move(next.submission);
@@ -108,7 +109,7 @@ Status ApplyBody(const LegRequested& requested, RunChange& change) {
   submission.request_id = run.submission->request_id;
   submission.body_digest = run.submission->body_digest;
   run.next_leg = {change.Recorded(std::move(submission)), requested.first_step, requested.why,
-                  change.event().request_id};
+                  change.event().request_id, requested.body_digest};
   if (!run.holds_slots) BeginNextLeg(change, run);
   change.Save(std::move(run));
   return OkStatus();

@@ -161,13 +161,6 @@ const Submission& SubmissionOfLeg(const Run& run, int number) {
   return ended == nullptr ? *run.submission : *ended->submission;
 }
 
-bool HasLegOf(const Run& run, const std::string& request_id) {
-  if (run.leg.request_id == request_id) return true;
-  if (run.next_leg && run.next_leg->request_id == request_id) return true;
-  return std::any_of(run.ended_legs.begin(), run.ended_legs.end(),
-                     [&](const EndedLeg& ended) { return ended.leg.request_id == request_id; });
-}
-
 std::string LegRefusal(const Run& run, const std::optional<int64_t>& first_step) {
   if (!first_step || *first_step < 0) return "";
   const SealedCheckpoint* from = run.FindCheckpoint(*first_step);

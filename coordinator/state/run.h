@@ -200,6 +200,7 @@ struct NextLeg {
   std::optional<int64_t> first_step;  // as LegRequested::first_step
   std::string why;
   std::string request_id;
+  std::string body_digest;  // as LegRequested::body_digest
 };
 
 struct EndedLeg {
@@ -335,9 +336,6 @@ std::vector<std::string> SealedDirectories(const Run& run);
 // The leg with this number; the newest if there is none.
 const Leg& LegNumbered(const Run& run, int number);
 const Submission& SubmissionOfLeg(const Run& run, int number);
-
-// Whether the call with this request id began a leg of the run, or is about to.
-bool HasLegOf(const Run& run, const std::string& request_id);
 
 // Why no leg of the run can begin at `first_step` (as LegRequested::first_step); empty when one
 // can.

@@ -2,9 +2,11 @@
 // for.
 #include "coordinator/service/continuation.h"
 
+#include <google/protobuf/reflection.h>
 #include <gtest/gtest.h>
 
 #include "coordinator/state/run_state.h"
+#include "proto/every_field.h"
 
 namespace gp::coordinator {
 namespace {
@@ -149,6 +151,23 @@ TEST_F(PrepareLegTest, AForkWithoutACheckpointOfItsOwnIsAtTheStepOfItsParent) {
   EXPECT_EQ(leg->submission.parent_tokens, fork.parent_tokens);
   EXPECT_GT(leg->submission.target_tokens, fork.parent_tokens) << "they count with the parent's";
   EXPECT_NE(Refusal(Steps(250)).find("run 'base' is at step 250"), std::string::npos);
+}
+
+TEST(ContinueBodyDigest, ChangesWithEveryFieldButTheIdTheRunAndTheDryRun) {
+  v1::ContinueRequest request;
+  testing::SetEveryField(request);
+  const std::string digest = BodyDigest(request);
+  EXPECT_EQ(digest.size(), 64u);
+  const auto* descriptor = v1::ContinueRequest::descriptor();
+  for (int i = 0; i < descriptor->field_count(); ++i) {
+    const auto* field = descriptor->field(i);
+    if (!field->is_repeated() && !request.GetReflection()->HasField(request, field)) continue;
+    v1::ContinueRequest other = request;
+    other.GetReflection()->ClearField(&other, field);
+    const bool same =
+        field->name() == "request_id" || field->name() == "run" || field->name() == "dry_run";
+    EXPECT_EQ(BodyDigest(other) == digest, same) << field->name();
+  }
 }
 
 class PrepareTimedLegTest : public PrepareLegTest {
