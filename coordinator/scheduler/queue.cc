@@ -28,6 +28,8 @@ class QueuePlanner {
   void Consider(const Run& run) {
     // Its ranks have left for another leg or a pause, which this plan begins.
     if (run.next_leg || run.pausing) return;
+    const std::string lost = LostStartRefusal(run);
+    if (!lost.empty()) return Add(run, RunEnded{RunState::kFailed, lost});
     if (IsPausing(run, now_)) return Reserve(run);
     const bool gpu = TakesGpus(run, free_);
     DeviceQueue& queue = QueueOf(gpu);

@@ -40,6 +40,7 @@ void BeginNextLeg(const RunChange& change, Run& run) {
   run.leg = {.number = run.leg.number + 1,
              .engine = NextEngine(run.leg.engine, *next.submission),
              .first_step = next.first_step.value_or(newest),
+             .first_step_asked = next.first_step.has_value(),
              .first_epoch = run.epoch + 1,
              .request_id = std::move(next.request_id),
              .body_digest = std::move(next.body_digest),
@@ -61,6 +62,15 @@ void BeginNextLeg(const RunChange& change, Run& run) {
 }
 
 }  // namespace
+
+void NoteLostStart(int64_t resume_step, Run& run) {
+  Leg& leg = run.leg;
+  if (resume_step >= leg.first_step) return;
+  const QuarantinedCheckpoint* held = run.FindQuarantined(leg.first_step);
+  leg.why_begun += fmt::format(" (step {} was {})", leg.first_step,
+                               held != nullptr && !held->lost ? "damaged" : "gone");
+  leg.first_step = resume_step;
+}
 
 void EndLeg(const std::string& why, Timestamp at, Run& run) {
   run.leg.why_ended = why;

@@ -341,6 +341,10 @@ const Submission& SubmissionOfLeg(const Run& run, int number);
 // can.
 std::string LegRefusal(const Run& run, const std::optional<int64_t>& first_step);
 
+// Why the newest leg cannot begin from the step that a user asked for: its checkpoint was lost
+// before the leg sealed one of its own. Empty when it can, or nobody asked for a step.
+std::string LostStartRefusal(const Run& run);
+
 // Why the checkpoint of `step` cannot come back from quarantine; empty when it can.
 std::string RestoreRefusal(const Run& run, int64_t step);
 
