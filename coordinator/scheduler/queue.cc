@@ -145,7 +145,9 @@ class QueuePlanner {
       where += place.slot.value();
       last = name;
     }
-    const bool again = run.epoch > 0 && run.checkpoints.empty() && run.quarantined.empty();
+    // An epoch of this leg has ended without a checkpoint.
+    const bool again =
+        run.epoch >= run.leg.first_epoch && run.checkpoints.empty() && run.quarantined.empty();
     return fmt::format("starting on {} {}{}", where, DescribeStart(run, cluster_),
                        again ? " again (no checkpoint was sealed)" : "");
   }

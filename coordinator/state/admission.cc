@@ -101,22 +101,23 @@ StatusOr<Admission> AdmitLeg(const Cluster& cluster, const Event& event,
                              const LegRequested& requested) {
   const auto run = cluster.FindRun(event.run);
   if (run == nullptr) return NotFound("run '{}' does not exist", event.run);
+  const std::string& name = run->submission->name;
   ASSIGN_OR_RETURN(const bool repeated,
                    IsRepeatedLeg(*run, event.request_id, requested.body_digest));
   if (repeated) return Admission{.replayed = true, .run = event.run};
   if (run->state == RunState::kCancelling) {
-    return FailedPrecondition("run '{}' is being cancelled; wait until it has ended", event.run);
+    return FailedPrecondition("run '{}' is being cancelled; wait until it has ended", name);
   }
   if (run->set_aside) {
     return FailedPrecondition(
-        "run '{}' was set aside because of a bug; fork from one of its checkpoints", event.run);
+        "run '{}' was set aside because of a bug; fork from one of its checkpoints", name);
   }
   if (run->next_leg) {
-    return FailedPrecondition("run '{}' is about to start another leg: {}", event.run,
+    return FailedPrecondition("run '{}' is about to start another leg: {}", name,
                               run->next_leg->why);
   }
   const std::string refusal = LegRefusal(*run, requested.first_step);
-  if (!refusal.empty()) return FailedPrecondition("run '{}': {}", event.run, refusal);
+  if (!refusal.empty()) return FailedPrecondition("run '{}': {}", name, refusal);
   const bool from_start = requested.first_step.value_or(0) < 0;
   if (from_start || run->LatestCheckpoint() == nullptr) {
     RETURN_IF_ERROR(CheckInitialModel(cluster, requested.submission));

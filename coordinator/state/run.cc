@@ -1,6 +1,7 @@
 #include "coordinator/state/run.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -25,6 +26,23 @@ auto FindWithKey(AnyRun& run, const CheckpointKey& key) -> decltype(run.checkpoi
     }
   }
   return nullptr;
+}
+
+// The newest steps that a leg can begin from: "it has steps 150, 200".
+std::string StepsText(const Run& run) {
+  constexpr size_t kStepsMax = 10;
+  std::vector<std::string> steps;
+  for (auto one = run.checkpoints.rbegin(); one != run.checkpoints.rend(); ++one) {
+    if (!one->retired) steps.push_back(std::to_string(one->step));
+  }
+  if (steps.empty()) {
+    return fmt::format("it has none; begin again: gpctl restart {} --from start",
+                       run.submission->name);
+  }
+  const bool more = steps.size() > kStepsMax;
+  if (more) steps.resize(kStepsMax);
+  std::reverse(steps.begin(), steps.end());
+  return fmt::format("it has steps {}{}", more ? "..., " : "", fmt::join(steps, ", "));
 }
 
 }  // namespace
@@ -172,7 +190,7 @@ std::string LegRefusal(const Run& run, const std::optional<int64_t>& first_step)
     return fmt::format("its checkpoint of step {} belongs to an earlier leg; fork from it instead",
                        *first_step);
   }
-  return fmt::format("it has no checkpoint of step {}", *first_step);
+  return fmt::format("it has no checkpoint of step {}; {}", *first_step, StepsText(run));
 }
 
 std::string LostStartRefusal(const Run& run) {

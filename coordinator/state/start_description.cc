@@ -117,9 +117,12 @@ std::string DescribeStart(const Run& run, const Cluster& cluster) {
   const char* const what = run.submission->keeps_data_position ? "checkpoint" : "model";
   const std::string start =
       model.empty() ? "from scratch" : fmt::format("from the {} {}", what, model);
-  if (run.quarantined.empty()) return start;
-  const bool lost_all = std::all_of(run.quarantined.begin(), run.quarantined.end(),
-                                    [](const auto& held) { return held.lost; });
+  // Those of earlier legs, beyond the step where the newest began, are not missed.
+  const auto is_missed = [](const QuarantinedCheckpoint& held) { return !held.superseded; };
+  if (std::none_of(run.quarantined.begin(), run.quarantined.end(), is_missed)) return start;
+  const bool lost_all =
+      std::all_of(run.quarantined.begin(), run.quarantined.end(),
+                  [&](const auto& held) { return held.lost || !is_missed(held); });
   return start + (lost_all ? " again (its checkpoints are gone from the storage)"
                            : " again (its checkpoints are damaged or gone)");
 }

@@ -5,6 +5,8 @@
 #include <google/protobuf/reflection.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "coordinator/state/run_state.h"
 #include "proto/every_field.h"
 
@@ -123,7 +125,55 @@ TEST_F(PrepareLegTest, AFailedRunIsTriedAgainAndACancelledOneResumed) {
   EXPECT_EQ(Refusal({}), "run 'base' is running; there is nothing to change");
 }
 
+TEST_F(PrepareLegTest, AnAmountThatOverflowsIsRefused) {
+  v1::ContinueRequest request;
+  request.set_more_steps(std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(Refusal(request),
+            "more_steps: 9223372036854775807 is too large: with the 300 so far, budget.steps may "
+            "be at most 1000000000");
+  request.set_more_tokens(std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(Refusal(request),
+            "more_tokens: 9223372036854775807 is too large: with the 9600 so far, budget.tokens "
+            "may be at most 1000000000000000");
+}
+
+TEST_F(PrepareLegTest, TokensBecomeWholeSteps) {
+  v1::ContinueRequest request;
+  request.set_request_id("one");
+  request.set_more_tokens(10);
+  EXPECT_EQ(Refusal(request),
+            "run 'base' is at step 300, and 9610 tokens end before step 301: a step takes 32 "
+            "tokens; give it at least one step more: gpctl extend base --tokens +32");
+  request.set_more_tokens(50);
+  const auto leg = PrepareLeg(request, run_, progress_, resolver_);
+  ASSERT_TRUE(leg.ok()) << leg.status();
+  ASSERT_EQ(leg->warnings.size(), 1u);
+  EXPECT_EQ(leg->warnings[0],
+            "only whole steps are trained: of 9650 tokens the run takes 9632, which end at step "
+            "301");
+  request.set_more_tokens(32);
+  EXPECT_TRUE(PrepareLeg(request, run_, progress_, resolver_)->warnings.empty());
+}
+
+TEST_F(PrepareLegTest, ARestartFromAStepWithoutACheckpointListsTheSteps) {
+  run_.checkpoints = {{contract::WrittenCheckpoint{.step = 50}},
+                      {contract::WrittenCheckpoint{.step = 100}},
+                      {contract::WrittenCheckpoint{.step = 300}}};
+  run_.checkpoints[0].retired = true;
+  v1::ContinueRequest request;
+  for (const int64_t step : {150, 999}) {
+    request.set_from_step(step);
+    EXPECT_EQ(Refusal(request), "run 'base': it has no checkpoint of step " + std::to_string(step) +
+                                    "; it has steps 100, 300");
+  }
+  run_.checkpoints.clear();
+  EXPECT_EQ(Refusal(request),
+            "run 'base': it has no checkpoint of step 999; it has none; begin again: gpctl restart "
+            "base --from start");
+}
+
 TEST_F(PrepareLegTest, ARestartNamesItsStep) {
+  run_.checkpoints.insert(run_.checkpoints.begin(), {contract::WrittenCheckpoint{.step = 100}});
   v1::ContinueRequest request;
   request.set_from_step(100);
   EXPECT_EQ(Prepare(request)->why, "restarted from step 100");
