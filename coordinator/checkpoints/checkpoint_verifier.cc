@@ -5,6 +5,8 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "coordinator/state/initial_model.h"
+#include "coordinator/state/start_description.h"
 #include "formats/checkpoint_directory.h"
 
 namespace gp::coordinator {
@@ -26,6 +28,12 @@ std::pair<Verdict, std::string> Judge(const Storage& storage, const SealedCheckp
       read.code() == StatusCode::kNotFound && storage.List(DirectoryOf(checkpoint.directory)).ok();
   const bool damaged = missing || read.code() == StatusCode::kDataLoss;
   return {damaged ? Verdict::kDamaged : Verdict::kUnreadable, gp::Message(read)};
+}
+
+// Whether a rank that has not begun may have failed because of its initial model.
+bool MayComeFromModel(ExitCause cause) {
+  return cause == ExitCause::kConfig || cause == ExitCause::kData ||
+         cause == ExitCause::kDamagedCheckpoint;
 }
 
 }  // namespace
@@ -56,20 +64,37 @@ void CheckpointVerifier::Stop() {
 
 void CheckpointVerifier::Published(const PublishedBatch& batch) {
   for (const StoredEvent& stored : batch.events) {
-    if (std::holds_alternative<RankFailed>(stored.event.body)) {
-      const auto run = batch.cluster->FindRun(stored.event.run);
-      if (run != nullptr) AskFor(*run);  // null: it was deleted
-    }
+    const auto* failed = std::get_if<RankFailed>(&stored.event.body);
+    const auto run = failed == nullptr ? nullptr : batch.cluster->FindRun(stored.event.run);
+    if (run == nullptr) continue;  // also if it was deleted
+    AskFor(*run);
+    if (MayComeFromModel(failed->cause)) AskForModel(*batch.cluster, *run);
   }
 }
 
 void CheckpointVerifier::AskFor(const Run& run) {
   if (!run.suspicion || !run.suspicion->asks_coordinator) return;
-  Task task{run.id, run.suspicion->step, nullptr, {}};
-  if (!mailbox_.TryPost(task)) {
-    LogWarning("verification queue is full; the checkpoint is verified after the next start",
-               {{"run", run.id}});
-  }
+  Post({run.id, run.suspicion->step, nullptr, {}});
+}
+
+// A run that has no checkpoint of its own begins from its initial model.
+void CheckpointVerifier::AskForModel(const Cluster& cluster, const Run& run) {
+  if (run.LatestCheckpoint() != nullptr) return;
+  const auto model = FindCheckpointAt(cluster, InitialModelOf(*run.submission));
+  if (!model || model->checkpoint.retired) return;
+  Post({model->run->id,
+        model->checkpoint.step,
+        nullptr,
+        {},
+        model->checkpoint.epoch,
+        run.submission->name});
+}
+
+void CheckpointVerifier::Post(Task task) {
+  const RunId run = task.run;
+  if (mailbox_.TryPost(task)) return;
+  LogWarning("verification queue is full; the checkpoint is verified after the next start",
+             {{"run", run}});
 }
 
 void CheckpointVerifier::Restore(const RunId& run, int64_t step, Request request, Done done) {
@@ -105,6 +130,8 @@ void CheckpointVerifier::Loop(Reconciler& reconciler) {
     if (!task) continue;
     if (task->done) {
       task->done(BringBack(*task, reconciler));
+    } else if (task->epoch != 0) {
+      CheckModel(*task, reconciler);
     } else {
       Check(*task, reconciler);
     }
@@ -118,8 +145,30 @@ void CheckpointVerifier::Check(const Task& task, Reconciler& reconciler) {
   if (checkpoint == nullptr) return;
   const auto [verdict, text] = Judge(storage_, *checkpoint, stop_.get_token());
   LogInfo("checkpoint read", {{"run", task.run}, {"step", task.step}, {"finding", text}});
-  const Event event{
-      .run = task.run, .actor = "coordinator", .body = CheckpointRead{task.step, verdict, text}};
+  Tell({.run = task.run, .actor = "coordinator", .body = CheckpointRead{task.step, verdict, text}},
+       reconciler);
+}
+
+void CheckpointVerifier::CheckModel(const Task& task, Reconciler& reconciler) {
+  const auto run = reconciler.snapshot()->FindRun(task.run);
+  const SealedCheckpoint* checkpoint =
+      run == nullptr ? nullptr : FindSealed(*run, {task.step, task.epoch});
+  if (checkpoint == nullptr || checkpoint->retired) return;
+  const auto [verdict, text] = Judge(storage_, *checkpoint, stop_.get_token());
+  LogInfo("checkpoint read, because another run could not begin from it",
+          {{"run", task.run}, {"step", task.step}, {"child", task.child}, {"finding", text}});
+  if (verdict != Verdict::kDamaged) return;
+  std::string reason = fmt::format(
+      "run '{}' could not begin from the checkpoint of step {}, and the coordinator found it "
+      "damaged, too ({}); it is in quarantine",
+      task.child, task.step, text);
+  Tell({.run = task.run,
+        .actor = "coordinator",
+        .body = CheckpointDamaged{task.step, std::move(reason), /*lost=*/false, task.epoch}},
+       reconciler);
+}
+
+void CheckpointVerifier::Tell(const Event& event, Reconciler& reconciler) {
   MutexLock lock(mutex_);
   while (!stop_.stop_requested() && !reconciler.Post(event)) {
     stopped_.WaitFor(mutex_, kPostAgain);

@@ -1,7 +1,8 @@
 // CheckpointVerifier: reads checkpoints in the coordinator, on its own thread. It reads a
-// checkpoint that a rank reported as damaged when no other node can read it, and one that a user
-// wants back from quarantine. It compares every byte with the manifest's digests. Built by the
-// daemon; every method may be called from any thread.
+// checkpoint that a rank reported as damaged when no other node can read it, one of another run
+// that a run could not begin from, and one that a user wants back from quarantine. It compares
+// every byte with the manifest's digests. Built by the daemon; every method may be called from any
+// thread.
 #pragma once
 
 #include <functional>
@@ -33,7 +34,8 @@ class CheckpointVerifier {
   // Stops the read in progress and refuses the requests that wait. Idempotent.
   void Stop();
 
-  // Reads the checkpoints whose verdict the batch's runs wait for.
+  // Reads the checkpoints whose verdict the batch's runs wait for, and those of other runs that
+  // they could not begin from. One of these that is damaged goes into quarantine.
   void Published(const PublishedBatch& batch);
 
   // Who asked for a checkpoint to be restored; recorded in the event.
@@ -54,6 +56,8 @@ class CheckpointVerifier {
     int64_t step = 0;
     Done done;  // of a restore; empty if the task checks a rank's report of damage
     Request request;
+    Epoch epoch = 0;    // of the checkpoint, if another run could not begin from it; otherwise 0
+    std::string child;  // that run's name
   };
 
   struct Restoring {
@@ -67,7 +71,11 @@ class CheckpointVerifier {
 
   void Loop(Reconciler& reconciler);
   void AskFor(const Run& run);
+  void AskForModel(const Cluster& cluster, const Run& run);
+  void Post(Task task);
   void Check(const Task& task, Reconciler& reconciler);
+  void CheckModel(const Task& task, Reconciler& reconciler);
+  void Tell(const Event& event, Reconciler& reconciler);
   Status BringBack(const Task& task, Reconciler& reconciler);
   // NotFound or DataLoss when the checkpoint cannot return.
   Status CheckWhole(const SealedCheckpoint& checkpoint) const;

@@ -28,6 +28,8 @@ class QueuePlanner {
   void Consider(const Run& run) {
     // Its ranks have left for another leg or a pause, which this plan begins.
     if (run.next_leg || run.pausing) return;
+    const std::string lost = LostStartRefusal(run);
+    if (!lost.empty()) return Add(run, RunEnded{RunState::kFailed, lost});
     if (IsPausing(run, now_)) return Reserve(run);
     const bool gpu = TakesGpus(run, free_);
     DeviceQueue& queue = QueueOf(gpu);
@@ -143,7 +145,9 @@ class QueuePlanner {
       where += place.slot.value();
       last = name;
     }
-    const bool again = run.epoch > 0 && run.checkpoints.empty() && run.quarantined.empty();
+    // An epoch of this leg has ended without a checkpoint.
+    const bool again =
+        run.epoch >= run.leg.first_epoch && run.checkpoints.empty() && run.quarantined.empty();
     return fmt::format("starting on {} {}{}", where, DescribeStart(run, cluster_),
                        again ? " again (no checkpoint was sealed)" : "");
   }

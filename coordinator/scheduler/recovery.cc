@@ -9,6 +9,7 @@
 #include "coordinator/scheduler/regroup.h"
 #include "coordinator/scheduler/stall.h"
 #include "coordinator/scheduler/suspicion.h"
+#include "coordinator/state/initial_model.h"
 #include "coordinator/state/start_description.h"
 
 namespace gp::coordinator {
@@ -144,9 +145,15 @@ std::chrono::microseconds RetryDelay(const Run& run) {
 // Whether the run's data was readable at some time. If it is missing now, it may come back.
 bool HadData(const Run& run) { return run.started_at || run.submission->data_seen; }
 
+// Whether the model that the run is about to begin from was deleted with its run.
+bool BeginsFromDeletedRun(const Cluster& cluster, const Run& run) {
+  return run.LatestCheckpoint() == nullptr &&
+         !DeletedModelRefusal(cluster, InitialModelOf(*run.submission)).empty();
+}
+
 // Whether every retry would give the same error until a person fixes the cause.
-bool IsHopeless(const Run& run, ExitCause cause) {
-  if (cause == ExitCause::kData) return !HadData(run);
+bool IsHopeless(const Cluster& cluster, const Run& run, ExitCause cause) {
+  if (cause == ExitCause::kData) return !HadData(run) || BeginsFromDeletedRun(cluster, run);
   return cause == ExitCause::kConfig || cause == ExitCause::kSpawnFailed;
 }
 
@@ -165,7 +172,7 @@ Action Report(const Cluster& cluster, const Run& run, const Fault& fault, const 
   RankFailed failed{.epoch = run.epoch, .rank = fault.rank, .cause = fault.cause};
   const int attempt = run.failures_since_seal + 1;
   failed.passes_over = PassesOver(cluster, run, fault, policy);
-  const bool hopeless = IsHopeless(run, fault.cause);
+  const bool hopeless = IsHopeless(cluster, run, fault.cause);
   failed.retry = !hopeless && attempt <= run.submission->retries_max;
   failed.own_exit = fault.own_exit;
   failed.step = LastStepOf(cluster, run);

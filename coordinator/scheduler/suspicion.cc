@@ -65,14 +65,21 @@ class SuspicionPlanner {
     plan_.push_back({run_.id, CheckpointVerified{suspicion_.step, std::move(text)}, "scheduler"});
   }
 
+  std::string WhatNext(const SealedCheckpoint* earlier) const {
+    if (earlier == nullptr) return "no earlier checkpoint is left to go back to";
+    if (run_.leg.first_step_asked && earlier->step < run_.leg.first_step) {
+      return fmt::format("the run ends, because it was to restart from step {}",
+                         run_.leg.first_step);
+    }
+    return fmt::format("going back to the checkpoint of step {}", earlier->step);
+  }
+
   void Condemn(const std::string& why) {
     const SealedCheckpoint* earlier = run_.CheckpointBefore(suspicion_.step);
     std::string reason = fmt::format(
         "the checkpoint of step {} is damaged, as a second reader confirmed ({}); it is in "
         "quarantine; {}",
-        suspicion_.step, why,
-        earlier != nullptr ? fmt::format("going back to the checkpoint of step {}", earlier->step)
-                           : "no earlier checkpoint is left to go back to");
+        suspicion_.step, why, WhatNext(earlier));
     plan_.push_back({run_.id, CheckpointDamaged{suspicion_.step, std::move(reason)}, "scheduler"});
   }
 

@@ -12,7 +12,11 @@
 #include "base/text/counted_noun.h"
 #include "coordinator/checkpoints/parent_checkpoint.h"
 #include "coordinator/service/submission.h"
+#include "formats/sha256.h"
+#include "plan/batch_ramp.h"
+#include "runspec/batch_plan.h"
 #include "runspec/run_file.h"
+#include "runspec/schema.h"
 
 namespace gp::coordinator {
 namespace {
@@ -57,9 +61,21 @@ bool SetsDecay(const v1::ContinueRequest& request) {
                      [](const std::string& one) { return one.starts_with("schedule.decay_"); });
 }
 
+// The largest budget that a run file may have.
+int64_t LargestOf(const char* key) { return static_cast<int64_t>(runspec::FindField(key)->max); }
+
 StatusOr<int64_t> Positive(const char* what, int64_t value) {
   if (value > 0) return value;
   return InvalidArgument("{}: {} is not a number of 1 or more", what, value);
+}
+
+// `key`: of the run file, which limits the sum.
+StatusOr<int64_t> Added(const char* what, int64_t value, int64_t to, const char* key) {
+  ASSIGN_OR_RETURN(const int64_t more, Positive(what, value));
+  const int64_t max = LargestOf(key);
+  if (more <= max - to) return to + more;
+  return InvalidArgument("{}: {} is too large: with the {} so far, {} may be at most {}", what,
+                         more, to, key, max);
 }
 
 // Makes the assignments of the run file that another leg needs.
@@ -80,6 +96,9 @@ class LegAssignments {
     return std::move(made_);
   }
 
+  // The request's budget in tokens, with what is added to; 0: it has none.
+  int64_t tokens() const { return tokens_; }
+
  private:
   Status SetBudget(const runspec::RunSpec& spec) {
     int64_t steps = 0;
@@ -90,8 +109,7 @@ class LegAssignments {
         break;
       }
       case v1::ContinueRequest::kMoreSteps: {
-        ASSIGN_OR_RETURN(steps, Positive("more_steps", request_.more_steps()));
-        steps += steps_;
+        ASSIGN_OR_RETURN(steps, Added("more_steps", request_.more_steps(), steps_, "budget.steps"));
         break;
       }
       case v1::ContinueRequest::kTokens: {
@@ -99,12 +117,13 @@ class LegAssignments {
         break;
       }
       default: {
-        ASSIGN_OR_RETURN(tokens, Positive("more_tokens", request_.more_tokens()));
-        tokens += submission_.target_tokens;
+        ASSIGN_OR_RETURN(tokens, Added("more_tokens", request_.more_tokens(),
+                                       submission_.target_tokens, "budget.tokens"));
       }
     }
     made_.push_back(fmt::format("budget.steps={}", steps));
     made_.push_back(fmt::format("budget.tokens={}", tokens));
+    tokens_ = tokens;
     if (spec.budget.wall_time.count() > 0) made_.push_back("budget.wall_time=0s");
     return OkStatus();
   }
@@ -118,6 +137,7 @@ class LegAssignments {
   const v1::ContinueRequest& request_;
   const Submission& submission_;
   int64_t steps_ = 0;  // the newest leg's last step; 0: unknown
+  int64_t tokens_ = 0;
   std::vector<std::string> made_;
 };
 
@@ -144,9 +164,33 @@ int64_t FirstStep(const v1::ContinueRequest& request, const Run& run, const Prog
   return run.holds_slots && progress.newest ? std::max(sealed, progress.newest->step) : sealed;
 }
 
+// The tokens that the step after `step` takes; 0: unknown.
+int64_t TokensOfStep(const Submission& next, int64_t step) {
+  const auto file = runspec::LoadRunFile(next.resolved, next.name);
+  if (!file.spec) return 0;
+  const auto plan = runspec::PlanBatch(*file.spec);
+  return plan.ok() ? runspec::TokensAt(*plan, step) : 0;
+}
+
+// Says what a budget in tokens became: only whole steps are trained.
+void WarnOfWholeSteps(const Submission& next, int64_t tokens, std::vector<std::string>& warnings) {
+  if (tokens == 0 || tokens == next.target_tokens) return;
+  warnings.push_back(fmt::format(
+      "only whole steps are trained: of {} tokens the run takes {}, which end at step {}", tokens,
+      next.target_tokens, next.target_steps));
+}
+
 // An early stop ends a run before its last step, so it may continue unchanged.
-Status CheckStepsLeft(const Submission& next, int64_t first_step) {
+// `tokens`: as LegAssignments::tokens.
+Status CheckStepsLeft(const Submission& next, int64_t first_step, int64_t tokens) {
   if (next.target_steps <= 0 || first_step < next.target_steps) return OkStatus();
+  const int64_t step_tokens = TokensOfStep(next, first_step);
+  if (tokens > next.target_tokens && tokens - next.target_tokens < step_tokens) {
+    return FailedPrecondition(
+        "run '{0}' is at step {1}, and {2} tokens end before step {3}: a step takes {4} tokens; "
+        "give it at least one step more: gpctl extend {0} --tokens +{4}",
+        next.name, first_step, tokens, first_step + 1, step_tokens);
+  }
   return FailedPrecondition(
       "run '{0}' is at step {1}, and its budget is {2}; give it more: gpctl extend {0} --steps +N",
       next.name, first_step, CountedNoun(next.target_steps, "step"));
@@ -171,6 +215,16 @@ std::string WhyBegun(const v1::ContinueRequest& request, const Run& run, const S
 
 }  // namespace
 
+std::string BodyDigest(const v1::ContinueRequest& request) {
+  v1::ContinueRequest body = request;
+  body.clear_request_id();
+  // A request id counts within its run, which has a name and an id.
+  body.clear_run();
+  body.clear_dry_run();
+  // The message has no maps, so equal messages have equal bytes.
+  return formats::Sha256Hex(body.SerializeAsString());
+}
+
 StatusOr<PreparedLeg> PrepareLeg(const v1::ContinueRequest& request, const Run& run,
                                  const Progress& progress, const RunFileResolver& resolver) {
   RETURN_IF_ERROR(CheckRequest(request, run));
@@ -178,8 +232,12 @@ StatusOr<PreparedLeg> PrepareLeg(const v1::ContinueRequest& request, const Run& 
   const std::string file = fmt::format("run file of {}", old.name);
   const auto spec = runspec::LoadRunFile(old.resolved, file);
   if (!spec.spec) return InvalidArgument("{}", RenderProblems(spec.problems));
-  ASSIGN_OR_RETURN(std::vector<std::string> assignments,
-                   LegAssignments(request, run, progress).Make(*spec.spec));
+  if (request.has_from_step()) {
+    const std::string refusal = LegRefusal(run, request.from_step());
+    if (!refusal.empty()) return FailedPrecondition("run '{}': {}", old.name, refusal);
+  }
+  LegAssignments making(request, run, progress);
+  ASSIGN_OR_RETURN(std::vector<std::string> assignments, making.Make(*spec.spec));
   const auto same_name = [&](const std::string&, const std::string&) { return old.name; };
   const auto same_start = [&](const std::string&) { return StartOf(old); };
   ASSIGN_OR_RETURN(
@@ -189,10 +247,11 @@ StatusOr<PreparedLeg> PrepareLeg(const v1::ContinueRequest& request, const Run& 
   Submission& next = resolved.submission;
   KeepIdentity(old, next);
   const int64_t first_step = std::max(FirstStep(request, run, progress), StartOf(old).step);
-  RETURN_IF_ERROR(CheckStepsLeft(next, first_step));
+  RETURN_IF_ERROR(CheckStepsLeft(next, first_step, making.tokens()));
   RETURN_IF_ERROR(CheckChange(request, run, next));
   PreparedLeg prepared{.warnings = std::move(resolved.warnings)};
-  LegRequested leg{.why = WhyBegun(request, run, next)};
+  WarnOfWholeSteps(next, making.tokens(), prepared.warnings);
+  LegRequested leg{.why = WhyBegun(request, run, next), .body_digest = BodyDigest(request)};
   if (request.has_from_step()) leg.first_step = request.from_step();
   leg.submission = std::move(next);
   prepared.event = {.run = run.id, .request_id = request.request_id(), .body = std::move(leg)};

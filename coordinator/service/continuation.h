@@ -26,4 +26,8 @@ struct PreparedLeg {
 StatusOr<PreparedLeg> PrepareLeg(const v1::ContinueRequest& request, const Run& run,
                                  const Progress& progress, const RunFileResolver& resolver);
 
+// SHA-256, in hex, of the fields that must be equal in a repeated request: all except request_id,
+// run and dry_run.
+std::string BodyDigest(const v1::ContinueRequest& request);
+
 }  // namespace gp::coordinator

@@ -151,6 +151,7 @@ void AddLeg(const Leg& leg, const Submission& submission, v1::Run& to) {
   if (leg.ended_at) *added.mutable_ended_at() = ToProto(*leg.ended_at);
   added.set_resolved(submission.resolved);
   added.set_target_steps(submission.target_steps);
+  added.set_request_id(leg.request_id);
 }
 
 contract::WrittenCheckpoint FromProto(const v1::WrittenCheckpoint& from) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/file.h"
 #include "base/name_pattern.h"
@@ -60,6 +61,11 @@ std::string RefusingNodes(const std::string& path, bool of_owner, const Cluster&
   return names;
 }
 
+// Whether nothing is at the path. False when the storage fails, which says nothing.
+bool IsAbsent(const std::string& path) {
+  return access(path.c_str(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
 bool CanRead(const std::string& path) { return access(path.c_str(), R_OK) == 0; }
 
 }  // namespace
@@ -101,6 +107,23 @@ std::string DataRootsWarning(const std::vector<runspec::NamedFile>& files,
         key, path, refusals);
   }
   return "";
+}
+
+Status CheckUnknownRuns(const std::vector<runspec::NamedFile>& files, const Cluster& cluster,
+                        const std::string& storage_root) {
+  const std::string runs = JoinPath(storage_root, "runs");
+  for (const auto& [key, path] : files) {
+    const std::string folded = AbsolutePath(path, "/");
+    if (folded == runs || !IsBeneath(folded, runs)) continue;
+    const RunId run = RunOf(folded, runs);
+    const bool is_known = cluster.FindRun(run) != nullptr || cluster.FindDeleted(run) != nullptr;
+    if (is_known || !ReadNamePattern(folded).pattern.empty() || !IsAbsent(folded)) continue;
+    return InvalidArgument(
+        "{}: {} does not exist in the service's own storage, and the service knows no run '{}'; "
+        "begin with a run by its name, like init_from: RUN@best ('gpctl list' shows the runs)",
+        key, path, run);
+  }
+  return OkStatus();
 }
 
 bool SeesFiles(const std::vector<runspec::NamedFile>& files) {

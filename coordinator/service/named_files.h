@@ -25,6 +25,13 @@ std::string DataRootsWarning(const std::vector<runspec::NamedFile>& files,
                              const Submission& submission, const Cluster& cluster,
                              const std::string& storage_root);
 
+// InvalidArgument, with the key and the path, for a path below the runs of `storage_root` where
+// nothing is, in the directory of a run that the catalogue does not know: it will not come back. A
+// deleted run is known (InitialModelRefusal). Reads directories; other users than the owner must
+// not find out which files exist, and CheckNamedFiles refuses such paths of theirs before.
+Status CheckUnknownRuns(const std::vector<runspec::NamedFile>& files, const Cluster& cluster,
+                        const std::string& storage_root);
+
 // Whether the coordinator can read every file now. A pattern needs at least one match, and all its
 // matches must be readable. Reads directories.
 bool SeesFiles(const std::vector<runspec::NamedFile>& files);

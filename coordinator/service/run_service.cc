@@ -240,6 +240,9 @@ void RunService::Prepare(SubmitCall& call) {
   }
   call.Then(lanes_.storage, [this, submit = *std::move(prepared), of_owner, place,
                              refused = !warning.empty()](SubmitCall& self) mutable {
+    const Status known =
+        CheckUnknownRuns(submit.files, *context_.reconciler.snapshot(), storage_.path());
+    if (!known.ok()) return self.Answer(known);
     // Check files only for the owner: others must not find out which files exist. False for files
     // that every node refuses: retrying would not help.
     std::get<RunSubmitted>(submit.event.body).submission.data_seen =
@@ -368,7 +371,10 @@ void RunService::PrepareContinue(ContinueCall& call) {
   auto run = Find(call.access(), call.request().run());
   if (run.ok()) run = WithTexts(context_.store, *run);
   if (!run.ok()) return call.Answer(run.status());
-  if (HasLegOf(**run, call.request().request_id())) {
+  const StatusOr<bool> repeated =
+      IsRepeatedLeg(**run, call.request().request_id(), BodyDigest(call.request()));
+  if (!repeated.ok()) return call.Answer(repeated.status());
+  if (*repeated) {
     call.response().set_replayed(true);
     return call.AnswerUnchanged(Show((*run)->id, *call.response().mutable_run()));
   }

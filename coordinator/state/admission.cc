@@ -101,20 +101,23 @@ StatusOr<Admission> AdmitLeg(const Cluster& cluster, const Event& event,
                              const LegRequested& requested) {
   const auto run = cluster.FindRun(event.run);
   if (run == nullptr) return NotFound("run '{}' does not exist", event.run);
-  if (HasLegOf(*run, event.request_id)) return Admission{.replayed = true, .run = event.run};
+  const std::string& name = run->submission->name;
+  ASSIGN_OR_RETURN(const bool repeated,
+                   IsRepeatedLeg(*run, event.request_id, requested.body_digest));
+  if (repeated) return Admission{.replayed = true, .run = event.run};
   if (run->state == RunState::kCancelling) {
-    return FailedPrecondition("run '{}' is being cancelled; wait until it has ended", event.run);
+    return FailedPrecondition("run '{}' is being cancelled; wait until it has ended", name);
   }
   if (run->set_aside) {
     return FailedPrecondition(
-        "run '{}' was set aside because of a bug; fork from one of its checkpoints", event.run);
+        "run '{}' was set aside because of a bug; fork from one of its checkpoints", name);
   }
   if (run->next_leg) {
-    return FailedPrecondition("run '{}' is about to start another leg: {}", event.run,
+    return FailedPrecondition("run '{}' is about to start another leg: {}", name,
                               run->next_leg->why);
   }
   const std::string refusal = LegRefusal(*run, requested.first_step);
-  if (!refusal.empty()) return FailedPrecondition("run '{}': {}", event.run, refusal);
+  if (!refusal.empty()) return FailedPrecondition("run '{}': {}", name, refusal);
   const bool from_start = requested.first_step.value_or(0) < 0;
   if (from_start || run->LatestCheckpoint() == nullptr) {
     RETURN_IF_ERROR(CheckInitialModel(cluster, requested.submission));
@@ -291,6 +294,30 @@ StatusOr<Admission> AdmitWarning(const Cluster& cluster, const Event& event) {
 }
 
 }  // namespace
+
+StatusOr<bool> IsRepeatedLeg(const Run& run, const std::string& request_id,
+                             const std::string& body_digest) {
+  const auto compare = [&](const std::string& digest, const std::string& why,
+                           bool submit) -> StatusOr<bool> {
+    const bool same = digest == body_digest || digest.empty() || body_digest.empty();
+    if (same && !submit) return true;
+    return AlreadyExists(
+        "request id '{}' was used before for another request about run '{}' ({}); use a new one",
+        request_id, run.submission->name, why);
+  };
+  if (request_id.empty()) return false;
+  const auto of_leg = [&](const Leg& leg) {
+    return compare(leg.body_digest, leg.why_begun, leg.number == 1);
+  };
+  if (run.next_leg && run.next_leg->request_id == request_id) {
+    return compare(run.next_leg->body_digest, run.next_leg->why, /*submit=*/false);
+  }
+  if (run.leg.request_id == request_id) return of_leg(run.leg);
+  for (const EndedLeg& ended : run.ended_legs) {
+    if (ended.leg.request_id == request_id) return of_leg(ended.leg);
+  }
+  return false;
+}
 
 bool IsNeeded(const Cluster& cluster, const Run& run) {
   return !cluster.ChildrenOf(run.id).empty() ||

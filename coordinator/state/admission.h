@@ -30,6 +30,12 @@ inline constexpr int kWarningsMax = 1000;
 //   a run has kWarningsMax warnings, or would have more than kRunLabelsMax labels.
 StatusOr<Admission> Admit(const Cluster& cluster, const Event& event);
 
+// Whether the call with this request id and digest (LegRequested::body_digest) began a leg of the
+// run, or is about to. AlreadyExists when another call used the id for a leg of the run, or for the
+// submit that made it; calls of unknown digests count as equal.
+StatusOr<bool> IsRepeatedLeg(const Run& run, const std::string& request_id,
+                             const std::string& body_digest);
+
 // Whether other runs began from a checkpoint of the run, or one may still begin from a model in its
 // directory (AwaitedModel). Then the run cannot be deleted.
 bool IsNeeded(const Cluster& cluster, const Run& run);

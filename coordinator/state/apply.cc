@@ -99,6 +99,7 @@ Status ApplyBody(const RunPlaced& placed, RunChange& change) {
   run.group.reset();
   run.go = false;
   run.resume_step = placed.resume_step;
+  NoteLostStart(placed.resume_step, run);
   Engine& engine = run.leg.engine;
   engine.threads_per_rank = placed.threads_per_rank;
   engine.isa = placed.isa;

@@ -53,6 +53,29 @@ Status ApplyLoss(const CheckpointDamaged& lost, RunChange& change) {
   return OkStatus();
 }
 
+// Another run could not begin from the checkpoint, and the coordinator found it damaged, too. Ranks
+// of the run, if it still trains, do not need it.
+Status ApplyForeignReport(const CheckpointDamaged& damaged, RunChange& change) {
+  ASSIGN_OR_RETURN(Run run, change.Existing());
+  const SealedCheckpoint* found = FindSealed(run, {damaged.step, damaged.epoch});
+  if (found == nullptr || found->retired) {
+    return change.Impossible("no checkpoint of that step and epoch is sealed");
+  }
+  for (auto* sealed : {&run.checkpoints, &run.superseded}) {
+    const auto it = std::find_if(sealed->begin(), sealed->end(),
+                                 [&](const SealedCheckpoint& one) { return &one == found; });
+    if (it == sealed->end()) continue;
+    const bool superseded = sealed == &run.superseded;
+    if (!superseded && run.suspicion && run.suspicion->step == damaged.step) run.suspicion.reset();
+    run.quarantined.push_back({std::move(*it), damaged.reason, change.event().at,
+                               /*lost=*/false, superseded});
+    sealed->erase(it);
+    break;
+  }
+  change.Save(std::move(run));
+  return OkStatus();
+}
+
 // The newest of a step stays the last one of that step.
 void InsertByEpoch(SealedCheckpoint checkpoint, std::vector<SealedCheckpoint>& to) {
   const auto place = std::find_if(to.begin(), to.end(), [&](const SealedCheckpoint& other) {
@@ -123,6 +146,7 @@ Status ApplyBody(const CheckpointVerified& verified, RunChange& change) {
 
 Status ApplyBody(const CheckpointDamaged& damaged, RunChange& change) {
   if (damaged.lost) return ApplyLoss(damaged, change);
+  if (damaged.epoch != 0) return ApplyForeignReport(damaged, change);
   ASSIGN_OR_RETURN(Run run, Suspected(damaged.step, change));
   if (run.state != RunState::kBackoff) return change.Impossible("it does not wait");
   for (const NodeId& node : run.suspicion->told_by) run.doubtful_nodes.erase(node);

@@ -110,12 +110,14 @@ struct CheckpointVerified {
 
 // Two readers found the checkpoint damaged: it leaves the catalogue and goes into quarantine, and
 // the run resumes from an older one. With `lost` its directory is gone: no reader is involved, and
-// ranks that run continue. LoseGone and RestoreState write those (checkpoints/).
+// ranks that run continue. LoseGone and RestoreState write those (checkpoints/). An `epoch` without
+// `lost`: the first reader was the trainer of another run, which was to begin from the checkpoint.
 struct CheckpointDamaged {
   int64_t step = 0;
   std::string reason;
   bool lost = false;  // its directory is gone
-  Epoch epoch = 0;    // that wrote it, if it is lost and superseded; otherwise 0
+  // That wrote it, if it is lost and superseded, or if another run found it damaged; otherwise 0.
+  Epoch epoch = 0;
 };
 
 // On a user's request the coordinator read a checkpoint in quarantine, found it intact and put it
@@ -184,6 +186,8 @@ struct LegRequested {
   // As Leg::first_step; absent: that of the newest checkpoint when the leg begins.
   std::optional<int64_t> first_step;
   std::string why;  // "extended to 500 steps"
+  // Of the call (service/continuation.h); empty: unknown, in records of older versions.
+  std::string body_digest;
 };
 
 // The leg that was requested begins. Withdraws the slots that ranks of a finished leg still hold.

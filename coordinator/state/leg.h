@@ -26,10 +26,13 @@ struct Engine {
 struct Leg {
   int number = 1;  // in its run; the first is 1
   Engine engine;
-  // The step of the run's checkpoint that the leg begins from. -1: from the start of the run.
+  // The step of the run's checkpoint that the leg begins from. -1: from the start of the run. A
+  // lower one than when the leg was requested if the checkpoints in between were lost meanwhile.
   int64_t first_step = -1;
-  uint64_t first_epoch = 1;  // of the run's epochs
-  std::string request_id;    // of the call that began it
+  bool first_step_asked = false;  // a user asked for that step (LegRequested::first_step)
+  uint64_t first_epoch = 1;       // of the run's epochs
+  std::string request_id;         // of the call that began it
+  std::string body_digest;        // of the same call (LegRequested::body_digest); empty: unknown
   std::string why_begun;
   Timestamp begun_at{};
   std::string why_ended;  // empty: it has not ended

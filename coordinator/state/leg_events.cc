@@ -40,8 +40,10 @@ void BeginNextLeg(const RunChange& change, Run& run) {
   run.leg = {.number = run.leg.number + 1,
              .engine = NextEngine(run.leg.engine, *next.submission),
              .first_step = next.first_step.value_or(newest),
+             .first_step_asked = next.first_step.has_value(),
              .first_epoch = run.epoch + 1,
              .request_id = std::move(next.request_id),
+             .body_digest = std::move(next.body_digest),
              .why_begun = std::move(next.why),
              .begun_at = change.event().at};
   run.submission = std::move(next.submission);
@@ -60,6 +62,15 @@ void BeginNextLeg(const RunChange& change, Run& run) {
 }
 
 }  // namespace
+
+void NoteLostStart(int64_t resume_step, Run& run) {
+  Leg& leg = run.leg;
+  if (resume_step >= leg.first_step) return;
+  const QuarantinedCheckpoint* held = run.FindQuarantined(leg.first_step);
+  leg.why_begun += fmt::format(" (step {} was {})", leg.first_step,
+                               held != nullptr && !held->lost ? "damaged" : "gone");
+  leg.first_step = resume_step;
+}
 
 void EndLeg(const std::string& why, Timestamp at, Run& run) {
   run.leg.why_ended = why;
@@ -108,7 +119,7 @@ Status ApplyBody(const LegRequested& requested, RunChange& change) {
   submission.request_id = run.submission->request_id;
   submission.body_digest = run.submission->body_digest;
   run.next_leg = {change.Recorded(std::move(submission)), requested.first_step, requested.why,
-                  change.event().request_id};
+                  change.event().request_id, requested.body_digest};
   if (!run.holds_slots) BeginNextLeg(change, run);
   change.Save(std::move(run));
   return OkStatus();

@@ -14,6 +14,10 @@ Status ApplyBody(const RunResumed&, RunChange& change);
 Status ApplyBody(const LegRequested&, RunChange& change);
 Status ApplyBody(const LegBegun&, RunChange& change);
 
+// Notes that the newest leg begins from an older checkpoint than the one that it was to begin from,
+// because that one was lost before the leg sealed one of its own.
+void NoteLostStart(int64_t resume_step, Run& run);
+
 void EndLeg(const std::string& why, Timestamp at, Run& run);
 
 }  // namespace gp::coordinator

@@ -1,6 +1,7 @@
 #include "coordinator/state/run.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -25,6 +26,23 @@ auto FindWithKey(AnyRun& run, const CheckpointKey& key) -> decltype(run.checkpoi
     }
   }
   return nullptr;
+}
+
+// The newest steps that a leg can begin from: "it has steps 150, 200".
+std::string StepsText(const Run& run) {
+  constexpr size_t kStepsMax = 10;
+  std::vector<std::string> steps;
+  for (auto one = run.checkpoints.rbegin(); one != run.checkpoints.rend(); ++one) {
+    if (!one->retired) steps.push_back(std::to_string(one->step));
+  }
+  if (steps.empty()) {
+    return fmt::format("it has none; begin again: gpctl restart {} --from start",
+                       run.submission->name);
+  }
+  const bool more = steps.size() > kStepsMax;
+  if (more) steps.resize(kStepsMax);
+  std::reverse(steps.begin(), steps.end());
+  return fmt::format("it has steps {}{}", more ? "..., " : "", fmt::join(steps, ", "));
 }
 
 }  // namespace
@@ -161,13 +179,6 @@ const Submission& SubmissionOfLeg(const Run& run, int number) {
   return ended == nullptr ? *run.submission : *ended->submission;
 }
 
-bool HasLegOf(const Run& run, const std::string& request_id) {
-  if (run.leg.request_id == request_id) return true;
-  if (run.next_leg && run.next_leg->request_id == request_id) return true;
-  return std::any_of(run.ended_legs.begin(), run.ended_legs.end(),
-                     [&](const EndedLeg& ended) { return ended.leg.request_id == request_id; });
-}
-
 std::string LegRefusal(const Run& run, const std::optional<int64_t>& first_step) {
   if (!first_step || *first_step < 0) return "";
   const SealedCheckpoint* from = run.FindCheckpoint(*first_step);
@@ -179,7 +190,23 @@ std::string LegRefusal(const Run& run, const std::optional<int64_t>& first_step)
     return fmt::format("its checkpoint of step {} belongs to an earlier leg; fork from it instead",
                        *first_step);
   }
-  return fmt::format("it has no checkpoint of step {}", *first_step);
+  return fmt::format("it has no checkpoint of step {}; {}", *first_step, StepsText(run));
+}
+
+std::string LostStartRefusal(const Run& run) {
+  const Leg& leg = run.leg;
+  if (!leg.first_step_asked || leg.first_step < 0) return "";
+  const SealedCheckpoint* latest = run.LatestCheckpoint();
+  if (latest != nullptr && latest->step >= leg.first_step) return "";
+  const QuarantinedCheckpoint* held = run.FindQuarantined(leg.first_step);
+  const std::string& name = run.submission->name;
+  return fmt::format("the checkpoint of step {}, from which it was to restart, is {}; {}",
+                     leg.first_step, held != nullptr && !held->lost ? "damaged" : "gone",
+                     latest == nullptr
+                         ? fmt::format("no older one is left: gpctl restart {} --from start", name)
+                         : fmt::format("the next older one is that of step {0}: gpctl restart {1} "
+                                       "--from {0}",
+                                       latest->step, name));
 }
 
 std::string RestoreRefusal(const Run& run, int64_t step) {

@@ -202,6 +202,7 @@ struct NextLeg {
   std::optional<int64_t> first_step;  // as LegRequested::first_step
   std::string why;
   std::string request_id;
+  std::string body_digest;  // as LegRequested::body_digest
 };
 
 struct EndedLeg {
@@ -338,12 +339,13 @@ std::vector<std::string> SealedDirectories(const Run& run);
 const Leg& LegNumbered(const Run& run, int number);
 const Submission& SubmissionOfLeg(const Run& run, int number);
 
-// Whether the call with this request id began a leg of the run, or is about to.
-bool HasLegOf(const Run& run, const std::string& request_id);
-
 // Why no leg of the run can begin at `first_step` (as LegRequested::first_step); empty when one
 // can.
 std::string LegRefusal(const Run& run, const std::optional<int64_t>& first_step);
+
+// Why the newest leg cannot begin from the step that a user asked for: its checkpoint was lost
+// before the leg sealed one of its own. Empty when it can, or nobody asked for a step.
+std::string LostStartRefusal(const Run& run);
 
 // Why the checkpoint of `step` cannot come back from quarantine; empty when it can.
 std::string RestoreRefusal(const Run& run, int64_t step);

@@ -47,7 +47,7 @@ bool IsAllowed(RunState from, RunState to) {
       return from == RunState::kStarting || from == RunState::kRunning ||
              from == RunState::kFinishing;
     case RunState::kFailed:
-      return from == RunState::kBackoff;
+      return from == RunState::kBackoff || from == RunState::kQueued;
     case RunState::kCancelling:
       return from != RunState::kCancelling;
     case RunState::kCancelled:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/file.h"
 #include "coordinator/state/initial_model.h"
 
 namespace gp::coordinator {
@@ -26,13 +27,36 @@ std::shared_ptr<const Run> RunOfCheckpoint(const Cluster& cluster, const std::st
   return cluster.FindRunOrKept(RunId(path.substr(id, checkpoints - id)));
 }
 
-// Of a deleted run only the kept checkpoints still exist, and copies elsewhere.
+bool IsBelow(std::string_view path, std::string_view directory) {
+  return path == directory ||
+         (path.starts_with(directory) && path.substr(directory.size()).starts_with('/'));
+}
+
+// The deleted run in whose directory `path` is; null if there is none.
+std::shared_ptr<const DeletedRun> DeletedRunAt(const Cluster& cluster, std::string_view path) {
+  for (size_t begin = 1; begin < path.size();) {
+    const size_t end = std::min(path.find('/', begin), path.size());
+    const auto run = cluster.FindDeleted(RunId(std::string(path.substr(begin, end - begin))));
+    // A copy elsewhere is not the run's.
+    if (run != nullptr && IsBelow(path, run->run_directory)) return run;
+    begin = end + 1;
+  }
+  return nullptr;
+}
+
+// Of a deleted run only the kept checkpoints still exist.
 std::string DeletedRefusal(const DeletedRun& run, const std::string& path) {
-  const bool is_kept = std::find(run.kept_checkpoints.begin(), run.kept_checkpoints.end(), path) !=
-                       run.kept_checkpoints.end();
-  if (is_kept || !path.starts_with(run.run_directory + std::string(kCheckpoints))) return "";
-  return fmt::format("{} belonged to run '{}', which was deleted by {}; {} of its checkpoints stay",
-                     path, run.name, run.deleted_by, run.kept_checkpoints.size());
+  const bool is_kept = std::any_of(run.kept_checkpoints.begin(), run.kept_checkpoints.end(),
+                                   [&](const std::string& kept) { return IsBelow(path, kept); });
+  if (is_kept) return "";
+  const std::string kept = run.kept_checkpoints.empty()
+                               ? ""
+                               : fmt::format(", who kept {} of its checkpoints, not this one",
+                                             run.kept_checkpoints.size());
+  return fmt::format(
+      "run '{}' ({}), to which {} belonged, was deleted by {}{}; begin from another "
+      "model",
+      run.name, run.id, path, run.deleted_by, kept);
 }
 
 }  // namespace
@@ -48,10 +72,17 @@ std::optional<KnownCheckpoint> FindCheckpointAt(const Cluster& cluster, const st
   return std::nullopt;
 }
 
+std::string DeletedModelRefusal(const Cluster& cluster, const std::string& path) {
+  const std::string folded = AbsolutePath(path, "/");
+  const auto run = DeletedRunAt(cluster, folded);
+  return run == nullptr ? "" : DeletedRefusal(*run, folded);
+}
+
 std::string InitialModelRefusal(const Cluster& cluster, const std::string& path) {
+  std::string deleted = DeletedModelRefusal(cluster, path);
+  if (!deleted.empty()) return deleted;
   const auto run = RunOfCheckpoint(cluster, path);
-  if (run == nullptr) return "";
-  if (const auto deleted = cluster.FindDeleted(run->id)) return DeletedRefusal(*deleted, path);
+  if (run == nullptr || cluster.FindDeleted(run->id) != nullptr) return "";
   const std::string& name = run->submission->name;
   if (const auto found = FindCheckpointAt(cluster, path)) {
     if (!found->checkpoint.retired) return "";
@@ -86,9 +117,12 @@ std::string DescribeStart(const Run& run, const Cluster& cluster) {
   const char* const what = run.submission->keeps_data_position ? "checkpoint" : "model";
   const std::string start =
       model.empty() ? "from scratch" : fmt::format("from the {} {}", what, model);
-  if (run.quarantined.empty()) return start;
-  const bool lost_all = std::all_of(run.quarantined.begin(), run.quarantined.end(),
-                                    [](const auto& held) { return held.lost; });
+  // Those of earlier legs, beyond the step where the newest began, are not missed.
+  const auto is_missed = [](const QuarantinedCheckpoint& held) { return !held.superseded; };
+  if (std::none_of(run.quarantined.begin(), run.quarantined.end(), is_missed)) return start;
+  const bool lost_all =
+      std::all_of(run.quarantined.begin(), run.quarantined.end(),
+                  [&](const auto& held) { return held.lost || !is_missed(held); });
   return start + (lost_all ? " again (its checkpoints are gone from the storage)"
                            : " again (its checkpoints are damaged or gone)");
 }

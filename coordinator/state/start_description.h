@@ -23,6 +23,9 @@ std::optional<KnownCheckpoint> FindCheckpointAt(const Cluster& cluster, const st
 // catalogue knows.
 std::string InitialModelRefusal(const Cluster& cluster, const std::string& path);
 
+// The part of it about models in the directory of a deleted run: such a model does not come back.
+std::string DeletedModelRefusal(const Cluster& cluster, const std::string& path);
+
 // The model that the run started from: "base@250" for the parent's run and step if both are known,
 // otherwise its path; empty when it started from scratch.
 std::string InitialModelName(const Run& run, const Cluster& cluster);

@@ -1,5 +1,8 @@
 #include "coordinator/state/sweep_admission.h"
 
+#include "coordinator/state/initial_model.h"
+#include "coordinator/state/start_description.h"
+
 namespace gp::coordinator {
 namespace {
 
@@ -24,6 +27,15 @@ Status CheckRoom(const Cluster& cluster, const std::string& user, const SweepSpe
       spec.name, trials, kLiveTrialsMax);
 }
 
+// A trial may vary init_from.
+Status CheckInitialModels(const Cluster& cluster, const SweepSpec& spec) {
+  for (const SweepTrial& trial : spec.trials) {
+    const std::string refusal = InitialModelRefusal(cluster, InitialModelOf(trial.submission));
+    if (!refusal.empty()) return FailedPrecondition("init_from: {}", refusal);
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 StatusOr<Admission> AdmitSweep(const Cluster& cluster, const Event& event, const SweepSpec& spec) {
@@ -43,6 +55,7 @@ StatusOr<Admission> AdmitSweep(const Cluster& cluster, const Event& event, const
         spec.name, other->submitted_by);
   }
   RETURN_IF_ERROR(CheckRoom(cluster, event.actor, spec));
+  RETURN_IF_ERROR(CheckInitialModels(cluster, spec));
   return Admission{.append = true};
 }
 

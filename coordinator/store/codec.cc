@@ -173,6 +173,7 @@ class Encoder {
     Write(event.submission, *to.mutable_submission());
     if (event.first_step) to.set_first_step(*event.first_step);
     to.set_why(event.why);
+    to.set_body_digest(event.body_digest);
   }
   void operator()(const LegBegun&) { record_.mutable_leg_begun(); }
   void operator()(const RunDeleted& event) {
@@ -243,7 +244,9 @@ Submission Decode(const pb::RunSubmitted& from) {
 }
 
 LegRequested Decode(const pb::LegRequested& from) {
-  LegRequested to{.submission = Decode(from.submission()), .why = from.why()};
+  LegRequested to{.submission = Decode(from.submission()),
+                  .why = from.why(),
+                  .body_digest = from.body_digest()};
   if (from.has_first_step()) to.first_step = from.first_step();
   return to;
 }

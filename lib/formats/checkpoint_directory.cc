@@ -196,6 +196,10 @@ StatusOr<CheckpointManifest> ReadManifest(const Storage& storage, const std::str
           "{}: there is no such directory; expected a checkpoint (a directory with a {})",
           directory, kManifestName);
     }
+    // A digest comes from a catalogue, which says that a sealed checkpoint was here.
+    if (!expected_digest.empty()) {
+      return DataLoss("{} is missing; the checkpoint is damaged", path);
+    }
     return NotFound("{} holds no complete checkpoint: manifest.json is missing{}", directory,
                     ImportHint(storage, directory, "it"));
   }

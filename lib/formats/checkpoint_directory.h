@@ -20,7 +20,7 @@ std::string CheckpointDirectoryName(int64_t step, uint64_t epoch, const std::str
 
 // The manifest of the checkpoint in `directory`. NotFound when there is none. DataLoss when it is
 // damaged, or when `expected_digest` is not empty and is not the SHA-256 of manifest.json in
-// hexadecimal.
+// hexadecimal; a catalogue says then that there was one, so a directory without it is damaged, too.
 StatusOr<CheckpointManifest> ReadManifest(const Storage& storage, const std::string& directory,
                                           const std::string& expected_digest = "");
 

@@ -403,6 +403,7 @@ grpc::Status FakeRunService::Continue(grpc::ServerContext*, const v1::ContinueRe
                                       v1::ContinueResponse* response) {
   if (auto status = Admit(); !status.ok()) return status;
   MutexLock lock(mutex_);
+  response->set_replayed(request->request_id() == last_continue_.request_id());
   last_continue_ = *request;
   const v1::Run* found = Find(request->run());
   if (found == nullptr) return {grpc::StatusCode::NOT_FOUND, "no such run"};

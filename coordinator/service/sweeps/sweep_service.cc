@@ -75,6 +75,9 @@ void SweepService::Prepare(SubmitCall& call) {
   }
   call.Then(lanes_.storage, [this, sweep = *std::move(prepared), of_owner, place,
                              readable = refused.empty()](SubmitCall& self) mutable {
+    const Status known =
+        CheckUnknownRuns(sweep.files, *reconciler_.snapshot(), submission_.storage.path());
+    if (!known.ok()) return self.Answer(known);
     // As in RunService: others must not find out which files exist.
     const bool seen = of_owner && readable && SeesFiles(sweep.files);
     for (SweepTrial& trial : sweep.spec.trials) trial.submission.data_seen = seen;

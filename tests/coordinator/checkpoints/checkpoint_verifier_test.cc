@@ -72,7 +72,7 @@ class CheckpointVerifierTest : public ::testing::Test {
     Cluster cluster;
     std::vector<Event> life = {SampleSubmit("r", "request-1")};
     Submission& submission = std::get<RunSubmitted>(life[0].body).submission;
-    submission.run_directory = root_.path();
+    submission.run_directory = JoinPath(root_.path(), "r");
     submission.workers = 1;
     const std::vector<Placement> placement = {{0, NodeId("n"), SlotId("s")}};
     const auto add = [&](EventBody body) {
@@ -121,8 +121,8 @@ class CheckpointVerifierTest : public ::testing::Test {
   std::string File(const char* name) const { return JoinPath(directory_, name); }
 
   TemporaryDirectory root_;
-  const std::string directory_ = JoinPath(root_.path(), "checkpoints/step-00000020-e1-abc");
-  const std::string earlier_ = JoinPath(root_.path(), "checkpoints/step-00000010-e1-abc");
+  const std::string directory_ = JoinPath(root_.path(), "r/checkpoints/step-00000020-e1-abc");
+  const std::string earlier_ = JoinPath(root_.path(), "r/checkpoints/step-00000010-e1-abc");
   std::string digest_;
   std::string earlier_digest_;
   MemoryStore::Disk disk_;
@@ -155,6 +155,34 @@ TEST_F(CheckpointVerifierTest, ADamagedOneGoesIntoQuarantineAndKeepsItsFiles) {
   EXPECT_TRUE(IsMarked());
   EXPECT_TRUE(FileExists(File(formats::kModelName)));
   EXPECT_TRUE(FileExists(earlier_));
+}
+
+TEST_F(CheckpointVerifierTest, OneThatAnotherRunCouldNotBeginFromIsReadAndGoesIntoQuarantine) {
+  Begin({RunEnded{RunState::kFailed, "ended"}});
+  ASSERT_TRUE(WriteFileAtomically(File("model.safetensors"), "damage").ok());
+  const auto fail = [&](const std::string& run, const std::string& model) {
+    Event submit = SampleSubmit(run, run);
+    Submission& submission = std::get<RunSubmitted>(submit.body).submission;
+    submission.name = run;
+    submission.parent_run.clear();
+    submission.workers = 1;
+    submission.resolved = "init_from: " + model + "\n";
+    reconciler_->Request(submit, [](const StatusOr<Admission>&) {});
+    for (const EventBody& body : std::vector<EventBody>{
+             RunPlaced{1, {{0, NodeId("n"), SlotId("s")}}, "it fits", -1, 1, "", Device::kCpu},
+             RankFailed{1, 0, ExitCause::kConfig, "a digest differs", false, At(7)}}) {
+      EXPECT_TRUE(reconciler_->Post({RunId(run), At(7), "scheduler", "", body}));
+    }
+  };
+  fail("whole", earlier_);
+  fail("child", directory_);
+  EXPECT_TRUE(WaitUntilQuarantined());
+  const auto run = reconciler_->snapshot()->FindRun(RunId("r"));
+  EXPECT_NE(run->FindQuarantined(kStep)->reason.find("run 'child' could not begin from"),
+            std::string::npos)
+      << run->FindQuarantined(kStep)->reason;
+  EXPECT_EQ(run->LatestCheckpoint()->step, 10) << "an intact one stays";
+  EXPECT_TRUE(IsMarked());
 }
 
 TEST_F(CheckpointVerifierTest, OneThatIsGoneIsDamagedWhereItsSiblingsAreSeen) {

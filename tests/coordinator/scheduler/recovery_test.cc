@@ -105,5 +105,23 @@ TEST_F(Recovery, ThePauseDoublesWithEveryFailureSinceTheNewestCheckpoint) {
   EXPECT_EQ(pause(4), milliseconds(-1)) << "retries.max is 4";
 }
 
+TEST_F(Recovery, AModelThatWasDeletedWithItsRunIsNotWaitedFor) {
+  Report(seconds(1), ExitCause::kData, kAlive);
+  RunValue run = this->run();
+  run.checkpoints.clear();
+  Submission submission = *run.submission;
+  submission.data_seen = true;
+  submission.resolved = "init_from: /srv/gp/runs/base/checkpoints/step-1\n";
+  run.submission = std::make_shared<const Submission>(submission);
+  EXPECT_TRUE(Failure(run)->retry) << "data that was there may come back";
+  RunValue base = run;
+  base.id = RunId("base");
+  cluster_.Set(base);
+  cluster_.Delete(base, {.id = base.id, .name = "base", .run_directory = "/srv/gp/runs/base"});
+  EXPECT_FALSE(Failure(run)->retry);
+  run.checkpoints.push_back({{.step = 10, .directory = "/d"}});
+  EXPECT_TRUE(Failure(run)->retry) << "it resumes from its own checkpoint";
+}
+
 }  // namespace
 }  // namespace gp::coordinator

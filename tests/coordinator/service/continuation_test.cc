@@ -2,9 +2,13 @@
 // for.
 #include "coordinator/service/continuation.h"
 
+#include <google/protobuf/reflection.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "coordinator/state/run_state.h"
+#include "proto/every_field.h"
 
 namespace gp::coordinator {
 namespace {
@@ -121,7 +125,55 @@ TEST_F(PrepareLegTest, AFailedRunIsTriedAgainAndACancelledOneResumed) {
   EXPECT_EQ(Refusal({}), "run 'base' is running; there is nothing to change");
 }
 
+TEST_F(PrepareLegTest, AnAmountThatOverflowsIsRefused) {
+  v1::ContinueRequest request;
+  request.set_more_steps(std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(Refusal(request),
+            "more_steps: 9223372036854775807 is too large: with the 300 so far, budget.steps may "
+            "be at most 1000000000");
+  request.set_more_tokens(std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(Refusal(request),
+            "more_tokens: 9223372036854775807 is too large: with the 9600 so far, budget.tokens "
+            "may be at most 1000000000000000");
+}
+
+TEST_F(PrepareLegTest, TokensBecomeWholeSteps) {
+  v1::ContinueRequest request;
+  request.set_request_id("one");
+  request.set_more_tokens(10);
+  EXPECT_EQ(Refusal(request),
+            "run 'base' is at step 300, and 9610 tokens end before step 301: a step takes 32 "
+            "tokens; give it at least one step more: gpctl extend base --tokens +32");
+  request.set_more_tokens(50);
+  const auto leg = PrepareLeg(request, run_, progress_, resolver_);
+  ASSERT_TRUE(leg.ok()) << leg.status();
+  ASSERT_EQ(leg->warnings.size(), 1u);
+  EXPECT_EQ(leg->warnings[0],
+            "only whole steps are trained: of 9650 tokens the run takes 9632, which end at step "
+            "301");
+  request.set_more_tokens(32);
+  EXPECT_TRUE(PrepareLeg(request, run_, progress_, resolver_)->warnings.empty());
+}
+
+TEST_F(PrepareLegTest, ARestartFromAStepWithoutACheckpointListsTheSteps) {
+  run_.checkpoints = {{contract::WrittenCheckpoint{.step = 50}},
+                      {contract::WrittenCheckpoint{.step = 100}},
+                      {contract::WrittenCheckpoint{.step = 300}}};
+  run_.checkpoints[0].retired = true;
+  v1::ContinueRequest request;
+  for (const int64_t step : {150, 999}) {
+    request.set_from_step(step);
+    EXPECT_EQ(Refusal(request), "run 'base': it has no checkpoint of step " + std::to_string(step) +
+                                    "; it has steps 100, 300");
+  }
+  run_.checkpoints.clear();
+  EXPECT_EQ(Refusal(request),
+            "run 'base': it has no checkpoint of step 999; it has none; begin again: gpctl restart "
+            "base --from start");
+}
+
 TEST_F(PrepareLegTest, ARestartNamesItsStep) {
+  run_.checkpoints.insert(run_.checkpoints.begin(), {contract::WrittenCheckpoint{.step = 100}});
   v1::ContinueRequest request;
   request.set_from_step(100);
   EXPECT_EQ(Prepare(request)->why, "restarted from step 100");
@@ -149,6 +201,23 @@ TEST_F(PrepareLegTest, AForkWithoutACheckpointOfItsOwnIsAtTheStepOfItsParent) {
   EXPECT_EQ(leg->submission.parent_tokens, fork.parent_tokens);
   EXPECT_GT(leg->submission.target_tokens, fork.parent_tokens) << "they count with the parent's";
   EXPECT_NE(Refusal(Steps(250)).find("run 'base' is at step 250"), std::string::npos);
+}
+
+TEST(ContinueBodyDigest, ChangesWithEveryFieldButTheIdTheRunAndTheDryRun) {
+  v1::ContinueRequest request;
+  testing::SetEveryField(request);
+  const std::string digest = BodyDigest(request);
+  EXPECT_EQ(digest.size(), 64u);
+  const auto* descriptor = v1::ContinueRequest::descriptor();
+  for (int i = 0; i < descriptor->field_count(); ++i) {
+    const auto* field = descriptor->field(i);
+    if (!field->is_repeated() && !request.GetReflection()->HasField(request, field)) continue;
+    v1::ContinueRequest other = request;
+    other.GetReflection()->ClearField(&other, field);
+    const bool same =
+        field->name() == "request_id" || field->name() == "run" || field->name() == "dry_run";
+    EXPECT_EQ(BodyDigest(other) == digest, same) << field->name();
+  }
 }
 
 class PrepareTimedLegTest : public PrepareLegTest {

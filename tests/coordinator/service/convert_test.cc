@@ -115,6 +115,7 @@ RunValue FullRun() {
   run.pausing = true;
   run.resume_step = 20;
   run.ended_legs = {{{.number = 1,
+                      .request_id = "request-1",
                       .why_begun = "submitted",
                       .begun_at = At(1'000'002),
                       .why_ended = "trained to step 20",
@@ -233,7 +234,8 @@ TEST(Convert, LegsAreToldFieldByField) {
   EXPECT_EQ(DifferenceBetween(Parse<v1::Leg>(R"(
       number: 1 first_step: -1 why_begun: "submitted" begun_at { seconds: 1 nanos: 2000 }
       why_ended: "trained to step 20" ended_at { seconds: 2 nanos: 3000 }
-      resolved: "name: tiny\nseed: 1\ninit_from: /models/gpt2\n" target_steps: 100)"),
+      resolved: "name: tiny\nseed: 1\ninit_from: /models/gpt2\n" target_steps: 100
+      request_id: "request-1")"),
                               run.legs(0)),
             "");
   EXPECT_THAT(UnsetFields(run.legs(0)), IsEmpty());

@@ -92,6 +92,23 @@ TEST(CheckNamedFiles, OtherFilesOfRunsAreRefused) {
   }
 }
 
+TEST(CheckUnknownRuns, APathWhereNothingIsInADirectoryOfNoKnownRunIsRefused) {
+  const TemporaryDirectory root;
+  const auto refusal = [&](const std::string& path) {
+    const Status status = CheckUnknownRuns({{"init_from", root.path() + path}},
+                                           ClusterWithACheckpoint(), root.path());
+    return status.ok() ? "" : Message(status);
+  };
+  EXPECT_THAT(refusal("/runs/r2/checkpoints/step-1"),
+              AllOf(HasSubstr("does not exist in the service's own storage"),
+                    HasSubstr("knows no run 'r2'")));
+  EXPECT_EQ(refusal("/runs/r1/checkpoints/step-1"), "") << "the catalogue knows the run";
+  EXPECT_EQ(refusal("/runs"), "");
+  EXPECT_EQ(refusal("/models/gpt2"), "");
+  std::filesystem::create_directories(root.path() + "/runs/r2/checkpoints/step-1");
+  EXPECT_EQ(refusal("/runs/r2/checkpoints/step-1"), "") << "of an older service on this storage";
+}
+
 Cluster ClusterWithNode(std::optional<std::vector<std::string>> data_roots) {
   Node node;
   node.id = NodeId("n");

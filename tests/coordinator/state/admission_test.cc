@@ -81,6 +81,79 @@ TEST(Admission, ACheckpointThatWasRetiredMeanwhileBeginsNoRunAndNoLeg) {
   EXPECT_EQ(Admit(cluster, again).status().code(), StatusCode::kFailedPrecondition);
 }
 
+TEST(Admission, ARequestIdStandsForOneLegOfARun) {
+  Event submit = SampleSubmit("r", "submit-1");
+  Cluster cluster;
+  ASSERT_TRUE(Apply(submit, cluster).ok());
+  const auto leg = [&](const std::string& id, const std::string& digest) {
+    LegRequested requested{.submission = SampleSubmission(), .why = "restarted from step 150"};
+    requested.body_digest = digest;
+    return Event{.run = RunId("r"), .request_id = id, .body = requested};
+  };
+  const auto expect_answers = [&](const char* when) {
+    const auto repeated = Admit(cluster, leg("id", "a"));
+    ASSERT_TRUE(repeated.ok()) << when << repeated.status();
+    EXPECT_TRUE(repeated->replayed && !repeated->append) << when;
+    const Status other = Admit(cluster, leg("id", "b")).status();
+    EXPECT_EQ(other.code(), StatusCode::kAlreadyExists) << when;
+    EXPECT_EQ(Message(other),
+              "request id 'id' was used before for another request about run 'tiny' (restarted from "
+              "step 150); use a new one")
+        << when;
+    EXPECT_TRUE(Admit(cluster, leg("id", "")).ok()) << when << ": unknown";
+  };
+  EXPECT_EQ(Admit(cluster, leg("submit-1", "a")).status().code(), StatusCode::kAlreadyExists)
+      << "the submit has it";
+  coordinator::Run run = *cluster.FindRun(RunId("r"));
+  run.next_leg = NextLeg{run.submission, 150, "restarted from step 150", "id", "a"};
+  cluster.Set(run);
+  expect_answers("it is about to begin");
+  run.next_leg.reset();
+  run.ended_legs.push_back({run.leg, run.submission});
+  run.leg = {
+      .number = 2, .request_id = "id", .body_digest = "a", .why_begun = "restarted from step 150"};
+  cluster.Set(run);
+  expect_answers("it has begun");
+  run.ended_legs.push_back({run.leg, run.submission});
+  run.leg = {.number = 3, .request_id = "third"};
+  cluster.Set(run);
+  expect_answers("it has ended");
+}
+
+// A client that resolved base@10 before the deletion sends the path of its directory after it.
+TEST(Admission, TheDirectoryOfADeletedRunBeginsNoRunNoLegAndNoTrial) {
+  Event submit = SampleSubmit("child", "request-2");
+  Submission& submission = std::get<RunSubmitted>(submit.body).submission;
+  submission.parent_run.clear();
+  submission.resolved = "init_from: /srv/runs/base/checkpoints/step-10\n";
+  Cluster cluster;
+  coordinator::Run child;
+  child.id = RunId("orphan");
+  child.submitted_sequence = 2;
+  child.state = RunState::kFailed;
+  child.submission = std::make_shared<const Submission>(submission);
+  cluster.Set(child);
+  coordinator::Run base = child;
+  base.id = RunId("base");
+  cluster.Set(base);
+  cluster.Delete(base, {.id = base.id,
+                        .name = "base",
+                        .run_directory = "/srv/runs/base",
+                        .deleted_by = "user alice"});
+  const Status refused = Admit(cluster, submit).status();
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+  EXPECT_NE(Message(refused).find("run 'base' (base), to which"), std::string::npos) << refused;
+  const Event restart{
+      .run = child.id, .request_id = "leg", .body = LegRequested{submission, /*first_step=*/-1}};
+  EXPECT_EQ(Admit(cluster, restart).status().code(), StatusCode::kFailedPrecondition);
+  SweepSpec sweep;
+  sweep.name = "s";
+  sweep.trials.push_back({.submission = submission});
+  const Event trials{.request_id = "sweep",
+                     .body = SweepSubmitted{std::make_shared<const SweepSpec>(sweep)}};
+  EXPECT_EQ(Admit(cluster, trials).status().code(), StatusCode::kFailedPrecondition);
+}
+
 // A cluster with the ended run "base", and its deletion.
 class Deletion : public ::testing::Test {
  protected:

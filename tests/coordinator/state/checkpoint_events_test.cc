@@ -52,6 +52,29 @@ TEST(CheckpointEvents, ADamagedCheckpointLeavesTheCatalogue) {
   EXPECT_FALSE(run->suspicion);
 }
 
+TEST(CheckpointEvents, OneThatAnotherRunFoundDamagedLeavesTheCatalogueInAnyState) {
+  Cluster cluster = ResumedAtStep20();
+  auto before = *cluster.FindRun(RunId("r"));
+  const Epoch epoch = before.FindCheckpoint(10)->epoch;
+  const Event damaged{RunId("r"), At(9), "", "", CheckpointDamaged{10, "damaged", false, epoch}};
+  ASSERT_TRUE(Apply(damaged, cluster).ok());
+  const auto run = cluster.FindRun(RunId("r"));
+  EXPECT_EQ(run->FindCheckpoint(10), nullptr);
+  EXPECT_EQ(run->state, before.state) << "its ranks go on";
+  ASSERT_NE(run->FindQuarantined(10), nullptr);
+  EXPECT_FALSE(run->FindQuarantined(10)->lost);
+  EXPECT_FALSE(run->FindQuarantined(10)->superseded);
+  EXPECT_FALSE(Apply(damaged, cluster).ok()) << "it is in quarantine already";
+
+  before.superseded = {*before.FindCheckpoint(10)};
+  before.checkpoints.erase(before.checkpoints.begin());
+  before.state = RunState::kSucceeded;
+  before.holds_slots = false;
+  cluster.Set(before);
+  ASSERT_TRUE(Apply(damaged, cluster).ok());
+  EXPECT_TRUE(cluster.FindRun(RunId("r"))->FindQuarantined(10)->superseded);
+}
+
 TEST(CheckpointEvents, ADamageReportAloneTakesNothingOutOfTheCatalogue) {
   for (const NextReader next :
        {NextReader::kNobody, NextReader::kAnotherNode, NextReader::kCoordinator}) {

@@ -105,5 +105,39 @@ TEST(InitialModelRefusal, SaysWhyACheckpointOfAKnownRunIsNoLongerThere) {
             "verify parent0001@250 brings it back if it is intact");
 }
 
+TEST(InitialModelRefusal, NothingInTheDirectoryOfADeletedRunIsAModelExceptItsKeptCheckpoints) {
+  const std::string other = "/srv/gp/runs/parent0001/checkpoints/step-00000100-e1-abc";
+  Cluster cluster = ClusterWithParent();
+  cluster.Delete(*cluster.FindRun(RunId("parent0001")), {.id = RunId("parent0001"),
+                                                         .name = "base",
+                                                         .run_directory = "/srv/gp/runs/parent0001",
+                                                         .deleted_by = "user alice"});
+  EXPECT_EQ(InitialModelRefusal(cluster, kParent),
+            std::string("run 'base' (parent0001), to which ") + kParent +
+                " belonged, was deleted by user alice; begin from another model");
+  for (const char* path : {"/srv/gp/runs/parent0001", "/srv/gp/runs/parent0001/",
+                           "/srv/gp/runs/parent0001/model.safetensors",
+                           "/srv/gp//runs/x/../parent0001/checkpoints/best/"}) {
+    EXPECT_NE(InitialModelRefusal(cluster, path), "") << path;
+  }
+  EXPECT_EQ(InitialModelRefusal(cluster, "/copy/parent0001/checkpoints/step-1"), "");
+  EXPECT_EQ(InitialModelRefusal(cluster, "/srv/gp/runs/parent00011/checkpoints/step-1"), "");
+
+  cluster = ClusterWithParent();
+  cluster.Delete(*cluster.FindRun(RunId("parent0001")),
+                 {.id = RunId("parent0001"),
+                  .name = "base",
+                  .run_directory = "/srv/gp/runs/parent0001",
+                  .deleted_by = "user alice",
+                  .kept_checkpoints = {kParent},
+                  .kept_run = cluster.FindRun(RunId("parent0001"))});
+  EXPECT_EQ(InitialModelRefusal(cluster, kParent), "");
+  EXPECT_EQ(InitialModelRefusal(cluster, std::string(kParent) + "/model.safetensors"), "");
+  EXPECT_EQ(InitialModelRefusal(cluster, other),
+            "run 'base' (parent0001), to which " + other +
+                " belonged, was deleted by user alice, who kept 1 of its checkpoints, not this "
+                "one; begin from another model");
+}
+
 }  // namespace
 }  // namespace gp::coordinator

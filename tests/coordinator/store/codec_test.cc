@@ -154,8 +154,8 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
   EXPECT_EQ(Count(uncordoned), pb::NodeUncordoned::descriptor()->field_count());
   const auto& [paused_why] = RunPaused{};
   EXPECT_EQ(Count(paused_why), pb::RunPaused::descriptor()->field_count());
-  const auto& [leg_submission, first_step, leg_why] = LegRequested{};
-  EXPECT_EQ(Count(leg_submission, first_step, leg_why),
+  const auto& [leg_submission, first_step, leg_why, leg_digest] = LegRequested{};
+  EXPECT_EQ(Count(leg_submission, first_step, leg_why, leg_digest),
             pb::LegRequested::descriptor()->field_count());
   const auto& [verified_step, text] = CheckpointVerified{};
   EXPECT_EQ(Count(verified_step, text), pb::CheckpointVerified::descriptor()->field_count());

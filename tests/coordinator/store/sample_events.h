@@ -147,7 +147,7 @@ inline std::vector<Event> OneOfEachKind() {
       {run, At(8), "user", "cancel-1", CancelRequested{false, "its sweep was cancelled"}},
       {run, At(8), "user", "cancel-2", CancelRequested{true}},
       event(RunEnded{RunState::kCancelled, "cancelled by the user"}),
-      {run, At(9), "user", "leg-2", LegRequested{longer, 20, "extended to 200 steps"}},
+      {run, At(9), "user", "leg-2", LegRequested{longer, 20, "extended to 200 steps", "digest-2"}},
       event(RunPlaced{8, placement, "it fits", 20, 2, "avx2", Device::kGpu, 2}),
       event(RunStarted{8}),
       {run, At(9), "user", "pause-1", PauseRequested{}},

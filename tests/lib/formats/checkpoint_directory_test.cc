@@ -76,6 +76,21 @@ TEST_F(CheckpointDirectoryTest, IsFoundInARunsDirectoryAndSaysWhatWasExpected) {
             StatusCode::kNotFound);
 }
 
+TEST_F(CheckpointDirectoryTest, ACheckpointOfACatalogueWithoutItsManifestIsDamaged) {
+  ASSERT_EQ(unlink(JoinPath(directory_, kManifestName).c_str()), 0);
+  for (const Status& status : {ReadManifest(storage_, directory_, digest_).status(),
+                               VerifyDigests(storage_, directory_, digest_).status()}) {
+    EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+    EXPECT_EQ(Message(status),
+              JoinPath(directory_, kManifestName) + " is missing; the checkpoint is damaged");
+  }
+  EXPECT_EQ(ReadManifest(storage_, directory_).status().code(), StatusCode::kNotFound)
+      << "no catalogue knows it";
+  EXPECT_EQ(ReadManifest(storage_, directory_ + "-more", digest_).status().code(),
+            StatusCode::kNotFound)
+      << "there is no directory";
+}
+
 TEST_F(CheckpointDirectoryTest, AModelOfAnotherProgramIsTold) {
   const std::string model = JoinPath(parent_, "my model");
   ASSERT_TRUE(MakeDirectories(model).ok());

@@ -27,6 +27,11 @@ std::string GoesOnText(const v1::Run& run, int64_t first_step, bool dry_run) {
   return text + fmt::format(": {}\n", run.reason());
 }
 
+// The run as it is now, which may be past the leg that the call began.
+std::string DoneBeforeText(const v1::Run& run) {
+  return fmt::format("Done before: {} ({}): {}\n", run.name(), run.run_id(), run.reason());
+}
+
 void PrintLeg(const v1::ContinueRequest& request, const v1::Run& run, Console& console) {
   const int64_t from = request.has_from_step() ? request.from_step() : run.latest_checkpoint_step();
   const auto file = runspec::LoadRunFile(RunFileOf(run), "run file");
@@ -48,7 +53,9 @@ StatusOr<ExitCode> BeginLeg(v1::ContinueRequest request, const v1::Run& before, 
     ASSIGN_OR_RETURN(*response.mutable_run(), client->Get(response.run().run_id()));
   }
   const bool follow = wait && !request.dry_run();
-  if (!session.json()) {
+  if (!session.json() && response.replayed()) {
+    session.console().PrintChange(DoneBeforeText(response.run()));
+  } else if (!session.json()) {
     PrintLeg(request, response.run(), session.console());
   } else if (!follow) {
     Json document = With("Run", RunFields(response.run()));

@@ -1,4 +1,5 @@
 // gpctl extend, restart, retry.
+#include <algorithm>
 #include <charconv>
 #include <functional>
 #include <memory>
@@ -84,6 +85,15 @@ StatusOr<int64_t> ParseFrom(const std::string& text) {
 
 Status SetFrom(const LegOptions& options, const v1::Run& run, v1::ContinueRequest& request) {
   if (options.from.empty()) {
+    // The call that began a leg is repeated as it was; that leg may have newer checkpoints.
+    const auto repeated =
+        std::find_if(run.legs().begin(), run.legs().end(), [&](const v1::Leg& leg) {
+          return !options.request_id.empty() && leg.request_id() == options.request_id;
+        });
+    if (repeated != run.legs().end()) {
+      request.set_from_step(repeated->first_step());
+      return OkStatus();
+    }
     request.set_from_step(run.latest_checkpoint_step() > 0 ? run.latest_checkpoint_step() : -1);
     return OkStatus();
   }

@@ -238,7 +238,7 @@ class CheckpointOfRun(_message.Message):
     def __init__(self, run_id: _Optional[str] = ..., run_name: _Optional[str] = ..., leg: _Optional[int] = ..., step: _Optional[int] = ..., tokens: _Optional[int] = ..., deleted: bool = ...) -> None: ...
 
 class Leg(_message.Message):
-    __slots__ = ("number", "first_step", "why_begun", "begun_at", "why_ended", "ended_at", "resolved", "target_steps")
+    __slots__ = ("number", "first_step", "why_begun", "begun_at", "why_ended", "ended_at", "resolved", "target_steps", "request_id")
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     FIRST_STEP_FIELD_NUMBER: _ClassVar[int]
     WHY_BEGUN_FIELD_NUMBER: _ClassVar[int]
@@ -247,6 +247,7 @@ class Leg(_message.Message):
     ENDED_AT_FIELD_NUMBER: _ClassVar[int]
     RESOLVED_FIELD_NUMBER: _ClassVar[int]
     TARGET_STEPS_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     number: int
     first_step: int
     why_begun: str
@@ -255,7 +256,8 @@ class Leg(_message.Message):
     ended_at: _timestamp_pb2.Timestamp
     resolved: str
     target_steps: int
-    def __init__(self, number: _Optional[int] = ..., first_step: _Optional[int] = ..., why_begun: _Optional[str] = ..., begun_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., why_ended: _Optional[str] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., resolved: _Optional[str] = ..., target_steps: _Optional[int] = ...) -> None: ...
+    request_id: str
+    def __init__(self, number: _Optional[int] = ..., first_step: _Optional[int] = ..., why_begun: _Optional[str] = ..., begun_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., why_ended: _Optional[str] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., resolved: _Optional[str] = ..., target_steps: _Optional[int] = ..., request_id: _Optional[str] = ...) -> None: ...
 
 class EngineChoices(_message.Message):
     __slots__ = ("threads_per_rank", "logical_shards", "isa", "kernels")

@@ -12,6 +12,7 @@ namespace gp::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class KeepingVerbs : public ::testing::Test {
  protected:
@@ -91,6 +92,27 @@ TEST_F(KeepingVerbs, ADryRunRemovesNothing) {
   service_.storage().SetPrune({});
   EXPECT_THAT(gpctl_.Run({"ckpt", "prune", "tiny", "--yes"}).out, HasSubstr("Nothing to remove"));
   EXPECT_EQ(service_.storage().last_prune().run(), "");
+}
+
+TEST_F(KeepingVerbs, ASealedCheckpointWithoutItsManifestIsDamaged) {
+  const std::string directory = JoinPath(directory_.path(), "sealed");
+  ASSERT_TRUE(MakeDirectories(directory).ok());
+  ASSERT_TRUE(WriteFileAtomically(JoinPath(directory, "model.safetensors"), "x").ok());
+  v1::Checkpoint checkpoint;
+  checkpoint.set_run_id("aaaaaaaa01");
+  checkpoint.set_step(30);
+  checkpoint.set_directory(directory);
+  checkpoint.set_manifest_digest(std::string(64, 'a'));
+  service_.AddCheckpoint(checkpoint);
+  const std::string to = JoinPath(directory_.path(), "copy");
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"ckpt", "verify", "tiny@30"}, {"ckpt", "get", "tiny@30", to}}) {
+    const Outcome outcome = gpctl_.Run(words);
+    EXPECT_EQ(outcome.code, 9) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("manifest.json is missing; the checkpoint is damaged"));
+    EXPECT_THAT(outcome.err, Not(HasSubstr("import")));
+  }
+  EXPECT_FALSE(FileExists(to));
 }
 
 TEST_F(KeepingVerbs, WhatIsNoCheckpointIsNotCopied) {

@@ -26,5 +26,19 @@ TEST(ParseAmount, NamesTheFlagOfWhatIsNoAmount) {
   }
 }
 
+TEST(ParseAmount, ANumberThatNoRunFileMayHaveIsTooLarge) {
+  for (const char* text : {"9223372036854775807", "+9223372036854775807", "99999999999999999999"}) {
+    for (const char* flag : {"--steps", "--tokens"}) {
+      const auto refused = ParseAmount(flag, text);
+      ASSERT_FALSE(refused.ok()) << text;
+      EXPECT_NE(Message(refused.status()).find("too large; expected at most 1000000"),
+                std::string::npos)
+          << refused.status();
+    }
+  }
+  EXPECT_TRUE(ParseAmount("--steps", "1000000000").ok());
+  EXPECT_TRUE(ParseAmount("--tokens", "+1000000000000000").ok());
+}
+
 }  // namespace
 }  // namespace gp::gpctl

@@ -62,6 +62,13 @@ TEST_F(AnotherLeg, AForkThatBeginsAgainBeginsAtItsParentsStep) {
   EXPECT_THAT(restarted.err, StartsWith("learning rate 0.00055 at step 150, 0.0001 at step 300"));
 }
 
+TEST_F(AnotherLeg, ARepeatedRequestIsSaidToHaveBeenDoneBefore) {
+  AddRun(v1::RUN_STATE_SUCCEEDED);
+  const std::vector<std::string> extend = {"extend", "tiny", "--steps", "500", "--request-id", "x"};
+  EXPECT_THAT(gpctl_.Run(extend).out, StartsWith("tiny (aaaaaaaa01) continues"));
+  EXPECT_EQ(gpctl_.Run(extend).out, "Done before: tiny (aaaaaaaa01): extended\n");
+}
+
 TEST_F(AnotherLeg, JsonIsTheRunAndWhetherTheRequestWasRepeated) {
   AddRun(v1::RUN_STATE_SUCCEEDED);
   const Outcome extended = gpctl_.Run({"extend", "tiny", "--steps", "500", "-o", "json"});

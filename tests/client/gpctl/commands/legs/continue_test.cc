@@ -74,6 +74,19 @@ TEST_F(ContinueCommands, RestartBeginsFromTheNewestCheckpointAStepOrTheStart) {
               HasSubstr("--from best: expected the step of a checkpoint, or start"));
 }
 
+TEST_F(ContinueCommands, ARepeatedRestartAsksForTheLegThatItBegan) {
+  v1::Run run = MakeRun("tiny", "aaaaaaaa01", v1::RUN_STATE_SUCCEEDED);
+  run.set_latest_checkpoint_step(300);
+  v1::Leg& leg = *run.add_legs();
+  leg.set_first_step(150);
+  leg.set_request_id("mine");
+  service_.AddRun(run);
+  gpctl_.Run({"restart", "tiny", "--request-id", "mine"});
+  EXPECT_EQ(service_.last_continue().from_step(), 150);
+  gpctl_.Run({"restart", "tiny", "--request-id", "other"});
+  EXPECT_EQ(service_.last_continue().from_step(), 300);
+}
+
 TEST_F(ContinueCommands, WaitFollowsTheRunToItsEnd) {
   AddRun(v1::RUN_STATE_FAILED);
   EXPECT_EQ(gpctl_.Run({"retry", "tiny"}).code, 0);
