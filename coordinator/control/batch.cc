@@ -116,11 +116,13 @@ void Batch::EndFaulty() {
 
 Status Batch::ApplyEvent(const Event& event) {
   const auto node_before = after_.FindNode(NodeOf(event));
+  const auto run_before = after_.FindRun(event.run);
   RETURN_IF_ERROR(Apply(event, after_));
   changed_ = true;
   if (const auto run = after_.FindRun(event.run)) {
     touched_.insert(event.run);
     TouchNodesOf(*run);
+    if (run_before != nullptr) TouchNodesOf(*run_before);  // it may have left some of them
   } else if (std::holds_alternative<RunDeleted>(event.body)) {
     touched_.insert(event.run);
   }
@@ -143,6 +145,7 @@ void Batch::TouchNode(const Node* before, const Node& after) {
 
 void Batch::TouchNodesOf(const Run& run) {
   for (const Placement& placement : run.placement) touched_nodes_.insert(placement.node);
+  for (const Joiner& joiner : run.joiners) touched_nodes_.insert(joiner.place.node);
 }
 
 }  // namespace gp::coordinator

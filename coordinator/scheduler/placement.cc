@@ -17,7 +17,7 @@ HeldSlots FindHeldSlots(const Cluster& cluster) {
   for (const auto& [sequence, id] : cluster.busy) {
     const auto run = cluster.FindRun(id);
     if (!run->holds_slots) continue;
-    for (const Placement& placement : run->placement) held.emplace(placement.node, placement.slot);
+    for (const Placement& placement : SlotsOf(*run)) held.emplace(placement.node, placement.slot);
   }
   return held;
 }
@@ -254,6 +254,15 @@ std::optional<std::vector<Placement>> Place(const Run& run, FreeSlots& free) {
   if (!placement) return std::nullopt;
   for (const Placement& place : *placement) RemoveSlot(place, free);
   return placement;
+}
+
+std::optional<Placement> PlaceOneMore(const Run& run, FreeSlots& free) {
+  FreeSlots usable = UsableBy(run, free);
+  auto placement = Choose(Trusted(run, usable), /*gpu=*/false, 1);
+  if (!placement) placement = Choose(std::move(usable), /*gpu=*/false, 1);
+  if (!placement) return std::nullopt;
+  RemoveSlot(placement->front(), free);
+  return placement->front();
 }
 
 std::string WhyNotPlaced(const Run& run, const FreeSlots& all) {

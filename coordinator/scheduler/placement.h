@@ -58,6 +58,10 @@ bool TakesGpus(const Run& run, const FreeSlots& all);
 // if the others have no room. Takes the slots out of `free`. Nullopt when the gang does not fit.
 std::optional<std::vector<Placement>> Place(const Run& run, FreeSlots& free);
 
+// A slot of CPU cores for one more rank of a run that trains; takes it out of `free`. Nullopt when
+// there is none.
+std::optional<Placement> PlaceOneMore(const Run& run, FreeSlots& free);
+
 // Why the gang cannot be placed and what would help: "placement: needs 2 slots, 1 free of 4".
 std::string WhyNotPlaced(const Run& run, const FreeSlots& all);
 // True when the gang would not fit even if every slot of `all` were free. Nodes that cannot compute

@@ -1,6 +1,7 @@
 #include "coordinator/scheduler/planner.h"
 
 #include "coordinator/scheduler/faulty_node.h"
+#include "coordinator/scheduler/joining.h"
 #include "coordinator/scheduler/progress.h"
 #include "coordinator/scheduler/queue.h"
 #include "coordinator/scheduler/retention.h"
@@ -18,6 +19,11 @@ Plan MakePlan(const Cluster& cluster, const Policy& policy, const Now& now) {
     PlanProgress(cluster, *run, policy, now, plan);
     PlanSuspicion(cluster, *run, plan);
     PlanRetention(cluster, *run, plan);
+  }
+  // The plans below may concern a run that the plan above changes, or its slots.
+  if (plan.empty()) {
+    PlanJoining(cluster, policy, now, plan);
+    if (!plan.empty()) return plan;
   }
   // Sweeps cancel and continue runs, so no other decision about a run is made in the same round.
   if (plan.empty()) {

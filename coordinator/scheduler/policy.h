@@ -28,6 +28,13 @@ struct Policy {
   // Limit from RunReconfigured until every member is ready. The members have their state and only
   // connect, so one that takes longer will not come, and all start again from a checkpoint.
   std::chrono::nanoseconds regroup_timeout = std::chrono::seconds(5);
+  // How long a rank that is ready to join waits for others that are starting, so that they join
+  // together: each change of the group costs its ranks the step in flight.
+  std::chrono::nanoseconds join_gather = std::chrono::milliseconds(300);
+  // Wait after a joiner failed, before another one is started; it doubles with each failure in a
+  // row.
+  std::chrono::nanoseconds join_pause = std::chrono::seconds(1);
+  std::chrono::nanoseconds join_pause_max = std::chrono::minutes(1);
   // How long a run avoids a node on which its data was missing, while other nodes have it. Long
   // compared with the start of a rank, so that retries cost little; a node that reconnects is tried
   // at once.

@@ -24,7 +24,9 @@ class ProgressPlanner {
     if (PlanSeals(cluster_, run_, plan_)) return;
     if (run_.state == RunState::kFinishing) return AdvanceFinishing();
     if (run_.HasFinalCheckpoint()) return Finish();
-    if (AllRanks([](const RankReport& rank) { return rank.cause == ExitCause::kCompleted; })) {
+    // After a rank died that may have been the one to save the last step, FindFailure decides.
+    if (run_.epoch == run_.placed_epoch &&
+        AllRanks([](const RankReport& rank) { return rank.cause == ExitCause::kCompleted; })) {
       return End(RunState::kSucceeded, "every rank completed");
     }
     if (auto failure = FindFailure(cluster_, run_, policy_, now_)) {

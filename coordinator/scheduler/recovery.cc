@@ -118,6 +118,21 @@ std::optional<Fault> StartFault(const Cluster& cluster, const Run& run, const Po
                cluster.now};
 }
 
+bool HasCompleted(const RankReport* report) {
+  return report != nullptr && report->cause == ExitCause::kCompleted;
+}
+
+// The rank that was to save the last step died, and the others had done all their steps already.
+std::optional<Fault> UnsavedEnd(const Cluster& cluster, const Run& run) {
+  if (run.epoch == run.placed_epoch || run.HasFinalCheckpoint()) return std::nullopt;
+  const bool all = std::all_of(
+      run.placement.begin(), run.placement.end(),
+      [&](const Placement& place) { return HasCompleted(FindReport(cluster, run, place)); });
+  if (!all) return std::nullopt;
+  return Fault{0, ExitCause::kUnspecified,
+               "the rank that was to save the last step died before it had saved it", cluster.now};
+}
+
 std::optional<Fault> LateFault(const Cluster& cluster, const Run& run, const Policy& policy) {
   const auto late = FindLateMember(cluster, run, policy);
   if (!late) return std::nullopt;
@@ -248,6 +263,7 @@ std::optional<Action> FindFailure(const Cluster& cluster, const Run& run, const 
   std::optional<Fault> fault = WorstFault(cluster, run, policy);
   if (!fault) fault = StallFault(cluster, run);
   if (!fault) fault = StartFault(cluster, run, policy);
+  if (!fault) fault = UnsavedEnd(cluster, run);
   if (!fault) fault = LateFault(cluster, run, policy);
   if (!fault) return std::nullopt;
   if (fault->cause == ExitCause::kStopped) return Requeue(cluster, run, policy, *fault);

@@ -16,28 +16,17 @@ bool SparesTheOthers(ExitCause cause) {
          cause == ExitCause::kCollective;
 }
 
-bool MayRegroup(const Run& run) {
-  return run.submission->survivors_min > 0 && run.state == RunState::kRunning && run.group &&
-         !SumsOnGpus(run) && run.drained_because.empty() && !run.pausing && !run.next_leg;
+bool IsReady(const Run& run, const RankReport* report) {
+  return report != nullptr && report->epoch == run.epoch && report->phase >= RankPhase::kReady;
 }
 
-// Whether the rank has its state, so that it can enter another group.
-bool Survives(const Cluster& cluster, const Run& run, const Placement& place,
-              const Policy& policy) {
-  if (IsLost(cluster, place.node, policy) || IsCutOff(cluster, run, place, policy)) return false;
+// A rank that has not got its state from a peer yet, as far as it is known: the end of such a rank
+// does not concern the others. One that has the state reports its step, also after its end.
+bool Joins(const Cluster& cluster, const Run& run, const Placement& place) {
+  if (!place.joins) return false;
   const RankReport* report = FindReport(cluster, run, place);
-  return report != nullptr && report->alive() && !report->incarnation.empty();
-}
-
-bool HasFinished(const Cluster& cluster, const Run& run, const Placement& place) {
-  const RankReport* report = FindReport(cluster, run, place);
-  if (report == nullptr) return false;
-  return report->phase == RankPhase::kFinished || report->cause == ExitCause::kCompleted;
-}
-
-std::string Describe(const Cluster& cluster, const Run& run, const std::string& what, size_t left) {
-  return fmt::format("{}; the run goes on with {} of {} ranks since step {}", what, left,
-                     run.submission->workers, LastStepOf(cluster, run));
+  if (report == nullptr) return true;
+  return report->step == 0 && !(report->alive() && IsReady(run, report));
 }
 
 // Whether a node of the run is silent, but not for as long as its lease: then it is not known yet
@@ -51,30 +40,72 @@ bool AwaitsLease(const Cluster& cluster, const Run& run, const Policy& policy) {
   });
 }
 
+// Whether the rank works, or waits for a peer that works: it will enter its group.
+bool IsBusy(const RankReport& report, const Policy& policy) {
+  if (!report.alive() || !report.progress || report.progress->awaits_agent) return false;
+  return !report.progress->awaits_peer || report.progress->still < policy.regroup_timeout;
+}
+
 }  // namespace
+
+bool GoesOnInPlace(const Run& run) {
+  return run.submission->survivors_min > 0 && run.state == RunState::kRunning && run.group &&
+         !SumsOnGpus(run) && run.drained_because.empty() && !run.pausing && !run.next_leg;
+}
+
+bool Survives(const Cluster& cluster, const Run& run, const Placement& place,
+              const Policy& policy) {
+  if (IsLost(cluster, place.node, policy) || IsCutOff(cluster, run, place, policy)) return false;
+  const RankReport* report = FindReport(cluster, run, place);
+  return report != nullptr && report->alive() && !report->incarnation.empty();
+}
+
+Placement NextMember(const Cluster& cluster, const Run& run, const Placement& place, int rank) {
+  Placement member = place;
+  member.rank = rank;
+  member.incarnation = FindReport(cluster, run, place)->incarnation;
+  member.joins = Joins(cluster, run, place);
+  return member;
+}
+
+bool HasFinished(const Cluster& cluster, const Run& run, const Placement& place) {
+  const RankReport* report = FindReport(cluster, run, place);
+  if (report == nullptr) return false;
+  return report->phase == RankPhase::kFinished || report->cause == ExitCause::kCompleted;
+}
 
 std::optional<Action> PlanRegroup(const Cluster& cluster, const Run& run, int lost, ExitCause cause,
                                   const std::string& what, const Policy& policy) {
-  if (!MayRegroup(run) || !SparesTheOthers(cause)) return std::nullopt;
+  if (!GoesOnInPlace(run)) return std::nullopt;
+  if (!SparesTheOthers(cause) &&
+      !Joins(cluster, run, run.placement.at(static_cast<size_t>(lost)))) {
+    return std::nullopt;
+  }
   RunReconfigured next{.epoch = run.epoch + 1};
   for (const Placement& place : run.placement) {
     if (HasFinished(cluster, run, place)) return std::nullopt;
-    if (place.rank == lost || !Survives(cluster, run, place, policy)) continue;
-    Placement member = place;
-    member.rank = static_cast<int>(next.members.size());
-    member.incarnation = FindReport(cluster, run, place)->incarnation;
-    next.members.push_back(std::move(member));
+    if (place.rank == lost || !Survives(cluster, run, place, policy)) {
+      next.failed_joins += Joins(cluster, run, place) ? 1 : 0;
+      continue;
+    }
+    next.members.push_back(NextMember(cluster, run, place, static_cast<int>(next.members.size())));
     next.addresses.push_back(run.group->addresses[static_cast<size_t>(place.rank)]);
   }
+  // If none of them has the state of the training, they end and all start again.
   if (std::ssize(next.members) < std::max(run.submission->survivors_min, 1)) return std::nullopt;
-  next.reason = Describe(cluster, run, what, next.members.size());
+  next.reason = fmt::format("{}; {}", what, GoesOnWith(cluster, run, next.members.size()));
   return Action{run.id, std::move(next), "scheduler"};
+}
+
+std::string GoesOnWith(const Cluster& cluster, const Run& run, size_t ranks) {
+  return fmt::format("the run goes on with {} of {} ranks since step {}", ranks, WantedRanks(run),
+                     LastStepOf(cluster, run));
 }
 
 bool IsCutOff(const Cluster& cluster, const Run& run, const Placement& place,
               const Policy& policy) {
   const auto node = cluster.FindNode(place.node);
-  if (!MayRegroup(run) || (node != nullptr && node->connected)) return false;
+  if (!GoesOnInPlace(run) || (node != nullptr && node->connected)) return false;
   return std::any_of(run.placement.begin(), run.placement.end(), [&](const Placement& other) {
     const RankReport* report = FindReport(cluster, run, other);
     // After a restart of the coordinator the agents need time to connect again.
@@ -89,14 +120,18 @@ std::optional<int> FindLateMember(const Cluster& cluster, const Run& run, const 
     // After a restart of the coordinator the group gets the full time again.
     return cluster.now - std::max(since, cluster.leases_from) > policy.regroup_timeout;
   };
+  std::optional<int> late;
   for (const Placement& place : run.placement) {
     const RankReport* report = FindReport(cluster, run, place);
-    if (report != nullptr && report->holds && overdue(report->held_since)) return place.rank;
-    const bool ready =
-        report != nullptr && report->epoch == run.epoch && report->phase >= RankPhase::kReady;
-    if (!ready && !run.shrunk_because.empty() && overdue(run.regrouped_at)) return place.rank;
+    const bool ready = IsReady(run, report);
+    if (report != nullptr && !ready && IsBusy(*report, policy)) return std::nullopt;
+    // A joiner has waited before its group was decided.
+    const bool held = report != nullptr && report->holds &&
+                      overdue(std::max(report->held_since, run.regrouped_at));
+    const bool missing = !ready && run.epoch > run.placed_epoch && overdue(run.regrouped_at);
+    if (!late && (held || missing)) late = place.rank;
   }
-  return std::nullopt;
+  return late;
 }
 
 }  // namespace gp::coordinator

@@ -11,6 +11,20 @@
 
 namespace gp::coordinator {
 
+// Whether the ranks of the run go on in place when their group changes: the run trains on CPUs with
+// stability.recovery: in_place, and none of its ranks was told to leave.
+bool GoesOnInPlace(const Run& run);
+
+// Whether the node of `place` is connected and its rank has its state, so that it can enter another
+// group.
+bool Survives(const Cluster& cluster, const Run& run, const Placement& place, const Policy& policy);
+
+// The rank of `place` as a member of the next group, with `rank`.
+Placement NextMember(const Cluster& cluster, const Run& run, const Placement& place, int rank);
+
+// Whether a rank has done all its steps.
+bool HasFinished(const Cluster& cluster, const Run& run, const Placement& place);
+
 // RunReconfigured with the ranks of the run that are alive, without `lost`, which has failed with
 // `cause`; `what` describes that. Nullopt when the run starts again from a checkpoint instead: it
 // is not of a kind that goes on (Submission::survivors_min), too few ranks are left, one of them
@@ -19,13 +33,17 @@ namespace gp::coordinator {
 std::optional<Action> PlanRegroup(const Cluster& cluster, const Run& run, int lost, ExitCause cause,
                                   const std::string& what, const Policy& policy);
 
+// "the run goes on with 3 of 4 ranks since step 17"
+std::string GoesOnWith(const Cluster& cluster, const Run& run, size_t ranks);
+
 // Whether the agent of `place` has no connection, and a rank of another node has waited for a new
 // group for longer than Policy::blame_delay: then the ranks there are gone, without the wait for
 // the lease. REQUIRES: the run holds slots.
 bool IsCutOff(const Cluster& cluster, const Run& run, const Placement& place, const Policy& policy);
 
 // A rank that is not back in a group within Policy::regroup_timeout after it lost a peer, or after
-// its new group was decided; nullopt if there is none.
+// its new group was decided; nullopt if there is none, and while one of them still computes, saves
+// or gets its state from a peer: it will come.
 std::optional<int> FindLateMember(const Cluster& cluster, const Run& run, const Policy& policy);
 
 }  // namespace gp::coordinator

@@ -212,6 +212,8 @@ struct Describer {
     return event.reason + "; the ranks save their last step and leave";
   }
   std::string operator()(const RunReconfigured& event) const { return event.reason; }
+  std::string operator()(const JoinerPlaced& event) const { return event.reason; }
+  std::string operator()(const JoinerLeft& event) const { return event.reason; }
   std::string operator()(const PauseRequested&) const { return "pause requested"; }
   std::string operator()(const RunPaused& event) const { return event.reason; }
   std::string operator()(const RunResumed&) const { return "resumed"; }
@@ -433,9 +435,10 @@ v1::Assignment ToProto(const Assignment& from, const GroupKey& key) {
   v1::Assignment to;
   to.set_run_id(run.id.value());
   to.set_run_name(submission.name);
-  to.set_epoch(run.epoch);
+  to.set_epoch(from.epoch);
   to.set_rank(from.rank);
-  to.set_world_size(static_cast<int>(run.placement.size()));
+  to.set_world_size(from.joins ? from.rank + 1 : static_cast<int>(run.placement.size()));
+  to.set_joins(from.joins);
   to.set_slot_id(from.slot.value());
   to.set_incarnation(from.incarnation);
   to.set_kind(static_cast<v1::RunKind>(submission.kind));
@@ -446,7 +449,7 @@ v1::Assignment ToProto(const Assignment& from, const GroupKey& key) {
   to.set_begins_leg(run.leg.number > 1 && run.resume_step == run.leg.first_step);
   if (from.resume)
     rpc::WriteFields<contract::WrittenCheckpoint>(*from.resume, *to.mutable_resume());
-  if (run.group) {
+  if (run.group && !from.joins) {
     for (const std::string& address : run.group->addresses) {
       to.mutable_membership()->add_addresses(address);
     }
@@ -455,7 +458,7 @@ v1::Assignment ToProto(const Assignment& from, const GroupKey& key) {
     to.mutable_membership()->set_nccl_id(from.nccl_id);
     to.mutable_membership()->set_encrypted(run.group->encrypted);
   }
-  to.set_go(run.go);
+  to.set_go(run.go && !from.joins);
   to.set_stop(from.stop);
   to.set_stop_now(from.stop_now);
   to.set_stop_reason(from.stop_reason);
@@ -485,6 +488,7 @@ v1::RunEvent ToProto(const StoredEvent& stored, RunState state, Epoch epoch) {
 RankProgress FromProto(const v1::RankProgress& from) {
   return {.phase = CutText(from.phase()),
           .awaits_peer = from.waits_for() == "peer",
+          .awaits_agent = from.waits_for() == "agent",
           .peer = from.peer(),
           .still = std::chrono::milliseconds(from.still_ms()),
           .limit = std::chrono::milliseconds(from.limit_ms())};

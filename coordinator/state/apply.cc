@@ -96,6 +96,8 @@ Status ApplyBody(const RunPlaced& placed, RunChange& change) {
   run.placement = placed.placement;
   for (const Placement& placement : placed.placement) run.hosts.insert(placement.node);
   run.holds_slots = true;
+  run.numbered_ranks = static_cast<int>(placed.placement.size());
+  run.failed_joins = 0;
   run.group.reset();
   run.go = false;
   run.resume_step = placed.resume_step;
@@ -178,6 +180,7 @@ Status ApplyBody(const CancelRequested& cancel, RunChange& change) {
                             : "cancel requested; the ranks save their last step and leave";
   }
   change.Touch(run);
+  change.WithdrawJoiners(run);
   change.Save(std::move(run));
   return OkStatus();
 }
@@ -187,6 +190,7 @@ Status ApplyBody(const RunFinishing& finishing, RunChange& change) {
   RETURN_IF_ERROR(
       change.Move(RunState::kFinishing, "the final checkpoint is sealed; ranks are leaving", run));
   change.Touch(run);
+  change.WithdrawJoiners(run);
   change.Save(std::move(run));
   return OkStatus();
 }
@@ -238,6 +242,7 @@ Status ApplyBody(const RunDraining& draining, RunChange& change) {
   run.drained_because = draining.reason;
   run.reason = draining.reason + "; the ranks save their last step and leave";
   change.Touch(run);
+  change.WithdrawJoiners(run);
   change.Save(std::move(run));
   return OkStatus();
 }
@@ -246,29 +251,97 @@ bool IsSameSlot(const Placement& one, const Placement& other) {
   return one.node == other.node && one.slot == other.slot;
 }
 
+const Placement* FindSlot(const std::vector<Placement>& group, const Placement& one) {
+  const auto found = std::find_if(group.begin(), group.end(), [&one](const Placement& other) {
+    return IsSameSlot(one, other);
+  });
+  return found == group.end() ? nullptr : &*found;
+}
+
+bool IsJoiner(const Run& run, const Placement& place) {
+  return std::any_of(run.joiners.begin(), run.joiners.end(),
+                     [&](const Joiner& joiner) { return IsSameSlot(joiner.place, place); });
+}
+
+void NoteFailedJoin(Timestamp at, Run& run) {
+  ++run.failed_joins;
+  run.join_failed_at = at;
+}
+
+// Whether a rank that joined the group before has got the state there.
+bool HasJoined(const RunReconfigured& next, const Run& run) {
+  return std::any_of(run.placement.begin(), run.placement.end(), [&](const Placement& place) {
+    const Placement* member = FindSlot(next.members, place);
+    return place.joins && (member == nullptr || !member->joins);
+  });
+}
+
 Status ApplyBody(const RunReconfigured& next, RunChange& change) {
   ASSIGN_OR_RETURN(Run run, change.Current(next.epoch - 1));
   if (run.state != RunState::kRunning || !run.group) return change.Impossible("it is not running");
   if (next.members.empty() || next.members.size() != next.addresses.size()) {
     return change.Impossible("its group is not complete");
   }
-  const auto is_in = [](const std::vector<Placement>& group, const Placement& one) {
-    return std::any_of(group.begin(), group.end(),
-                       [&one](const Placement& other) { return IsSameSlot(one, other); });
-  };
   for (const Placement& member : next.members) {
-    if (!is_in(run.placement, member)) return change.Impossible("a member holds no slot of it");
+    if (FindSlot(run.placement, member) == nullptr && !IsJoiner(run, member)) {
+      return change.Impossible("a member holds no slot of it");
+    }
   }
   change.Touch(run);
   for (const Placement& place : run.placement) {
-    if (!is_in(next.members, place)) change.WithdrawSlot(place);
+    if (FindSlot(next.members, place) == nullptr) change.WithdrawSlot(place);
   }
+  if (next.failed_joins > 0) {
+    NoteFailedJoin(change.event().at, run);
+  } else if (HasJoined(next, run)) {
+    run.failed_joins = 0;
+  }
+  std::erase_if(run.joiners, [&](const Joiner& joiner) {
+    return FindSlot(next.members, joiner.place) != nullptr;
+  });
   run.epoch = next.epoch;
   run.placement = next.members;
+  run.numbered_ranks = static_cast<int>(next.members.size());
   run.group->addresses = next.addresses;
   run.group->nonce = next.nonce;
-  run.reason = run.shrunk_because = next.reason;
+  run.reason = next.reason;
+  run.shrunk_because = run.numbered_ranks < WantedRanks(run) ? next.reason : "";
   run.regrouped_at = change.cluster().now;
+  change.Save(std::move(run));
+  return OkStatus();
+}
+
+Status ApplyBody(const JoinerPlaced& placed, RunChange& change) {
+  ASSIGN_OR_RETURN(Run run, change.Current(placed.epoch));
+  if (run.state != RunState::kRunning) return change.Impossible("it is not running");
+  if (placed.place.rank != run.numbered_ranks) return change.Impossible("its rank is not the next");
+  if (FindSlot(run.placement, placed.place) != nullptr || IsJoiner(run, placed.place)) {
+    return change.Impossible("the run holds that slot already");
+  }
+  run.joiners.push_back({placed.epoch, placed.place});
+  ++run.numbered_ranks;
+  run.hosts.insert(placed.place.node);
+  change.Touch(run);
+  change.Save(std::move(run));
+  return OkStatus();
+}
+
+Status ApplyBody(const JoinerLeft& left, RunChange& change) {
+  ASSIGN_OR_RETURN(Run run, change.Existing());
+  const auto found = std::find_if(run.joiners.begin(), run.joiners.end(), [&](const Joiner& one) {
+    return one.epoch == left.epoch && one.place.rank == left.rank;
+  });
+  if (found == run.joiners.end()) return change.Impossible("it has no such joiner");
+  const Placement place = found->place;
+  change.Touch(run);
+  change.WithdrawSlot(place);
+  run.joiners.erase(found);
+  if (left.failed) NoteFailedJoin(change.event().at, run);
+  if (left.cause == ExitCause::kUnfit) run.unfit_nodes[place.node] = left.reason;
+  if (left.cause == ExitCause::kStorage) run.doubtful_nodes.insert(place.node);
+  if (left.cause == ExitCause::kData) {
+    run.lacking_nodes[place.node] = {left.reason, change.cluster().now};
+  }
   change.Save(std::move(run));
   return OkStatus();
 }

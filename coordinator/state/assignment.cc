@@ -33,6 +33,7 @@ std::string NcclIdOf(const Cluster& cluster, const Run& run) {
 Assignment Make(const Cluster& cluster, const std::shared_ptr<const Run>& run,
                 const Placement& placement, const Node& node) {
   Assignment assignment{.run = run,
+                        .epoch = run->epoch,
                         .rank = placement.rank,
                         .slot = placement.slot,
                         .incarnation = placement.incarnation};
@@ -47,9 +48,22 @@ Assignment Make(const Cluster& cluster, const std::shared_ptr<const Run>& run,
   } else if (!run->drained_because.empty()) {
     assignment.stop = true;
     assignment.stop_reason = run->drained_because;
+  } else if (run->state == RunState::kFinishing && placement.joins) {
+    assignment.stop = assignment.stop_now = true;  // it may wait for a group that does not form
+    assignment.stop_reason = "the run has finished";
   }
   assignment.nccl_id = NcclIdOf(cluster, *run);
   AddSealResults(*run, FindReport(node, *run, placement), assignment);
+  return assignment;
+}
+
+Assignment MakeForJoiner(const std::shared_ptr<const Run>& run, const Joiner& joiner) {
+  Assignment assignment{.run = run,
+                        .epoch = joiner.epoch,
+                        .rank = joiner.place.rank,
+                        .slot = joiner.place.slot,
+                        .joins = true};
+  if (const SealedCheckpoint* latest = run->LatestCheckpoint()) assignment.resume = *latest;
   return assignment;
 }
 
@@ -79,6 +93,9 @@ std::vector<Assignment> AssignmentsOf(const Cluster& cluster, const NodeId& id) 
     if (!run->holds_slots) continue;
     for (const Placement& placement : run->placement) {
       if (placement.node == id) assignments.push_back(Make(cluster, run, placement, *node));
+    }
+    for (const Joiner& joiner : run->joiners) {
+      if (joiner.place.node == id) assignments.push_back(MakeForJoiner(run, joiner));
     }
   }
   return assignments;

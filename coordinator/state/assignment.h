@@ -22,10 +22,13 @@ struct RefusedSeal {
 
 struct Assignment {
   std::shared_ptr<const Run> run;
+  Epoch epoch = 0;  // of the run; of a joiner: as in Joiner
   int rank = 0;
   SlotId slot;
   std::string incarnation = {};  // as in Placement
-  // The checkpoint of Run::resume_step. Absent: the rank begins from the run file's init_from.
+  bool joins = false;            // it is one of Run::joiners
+  // The checkpoint of Run::resume_step, of a joiner the newest one: it takes settings from it, not
+  // its state. Absent: the rank begins from the run file's init_from.
   std::optional<SealedCheckpoint> resume;
   std::string nccl_id;    // for a group that reduces on GPUs; empty until rank 0 reports it
   bool stop = false;      // the run is being cancelled or drained: save the step in progress, exit

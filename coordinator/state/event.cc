@@ -25,6 +25,8 @@ constexpr std::array<std::string_view, std::variant_size_v<EventBody>> kKinds = 
     "requeued",
     "draining",
     "reconfigured",
+    "joiner_placed",
+    "joiner_left",
     "pause_requested",
     "paused",
     "resumed",
@@ -45,7 +47,7 @@ constexpr std::array<std::string_view, std::variant_size_v<EventBody>> kKinds = 
     "checkpoint_read",
     "waiting",
     "tick"};
-constexpr size_t kDurableCount = 32;
+constexpr size_t kDurableCount = 34;
 static_assert(std::is_same_v<std::variant_alternative_t<kDurableCount - 1, EventBody>, SweepEnded>);
 
 }  // namespace

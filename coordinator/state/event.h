@@ -169,13 +169,31 @@ struct RunPaused {
 
 struct RunResumed {};
 
-// Ranks of a RUNNING run died. The members keep their processes and their state, form a group of
-// the next epoch and go on in the same step. The other ranks of the epoch before lose their slots.
+// Ranks of a RUNNING run died, or others join it. The members keep their processes, form a group of
+// the next epoch and go on in the same step, with the state of those that have one. The other ranks
+// of the epoch before lose their slots.
 struct RunReconfigured {
   Epoch epoch = 0;
   std::vector<Placement> members;      // by rank, with their incarnations
   std::vector<std::string> addresses;  // by rank
   std::string nonce;                   // drawn by Batch when it applies the planned event
+  std::string reason;
+  int failed_joins = 0;  // ranks that leave the group before they got the state
+};
+
+// A RUNNING run gets a slot for a rank that joins its group later.
+struct JoinerPlaced {
+  Epoch epoch = 0;  // of the run now
+  Placement place;  // its rank is Run::numbered_ranks
+  std::string reason;
+};
+
+// A joiner ended, its node is lost, or it is not needed any more: the run gives its slot back.
+struct JoinerLeft {
+  Epoch epoch = 0;  // this and the next one: as in Joiner
+  int rank = 0;
+  ExitCause cause = ExitCause::kUnspecified;
+  bool failed = true;  // other joiners wait for a while
   std::string reason;
 };
 
@@ -309,10 +327,11 @@ using EventBody =
     std::variant<RunSubmitted, RunQueued, RunPlaced, RunGroupReady, RunStarted, RankFailed,
                  CancelRequested, CheckpointSealed, CheckpointRetired, RunFinishing, RunEnded,
                  RunWarned, CheckpointVerified, CheckpointDamaged, CheckpointRestored, RunRequeued,
-                 RunDraining, RunReconfigured, PauseRequested, RunPaused, RunResumed, LegRequested,
-                 LegBegun, RunDeleted, CheckpointPinned, CheckpointsPruned, RunAnnotated,
-                 NodeCordoned, NodeUncordoned, SweepSubmitted, SweepCancelled, SweepEnded,
-                 NodeConnected, NodeDisconnected, NodeReported, CheckpointRead, RunWaiting, Tick>;
+                 RunDraining, RunReconfigured, JoinerPlaced, JoinerLeft, PauseRequested, RunPaused,
+                 RunResumed, LegRequested, LegBegun, RunDeleted, CheckpointPinned,
+                 CheckpointsPruned, RunAnnotated, NodeCordoned, NodeUncordoned, SweepSubmitted,
+                 SweepCancelled, SweepEnded, NodeConnected, NodeDisconnected, NodeReported,
+                 CheckpointRead, RunWaiting, Tick>;
 
 struct Event {
   RunId run;  // empty for events of nodes and sweeps, and for ticks

@@ -13,7 +13,8 @@ Rule GangRule(const Run& run) {
   if (!run.holds_slots) return "";
   const int ranks = static_cast<int>(run.placement.size());
   const int workers = run.submission->workers;
-  const int fewest = run.shrunk_because.empty() ? workers : run.submission->survivors_min;
+  const bool in_place = run.epoch > run.placed_epoch;
+  const int fewest = in_place ? run.submission->survivors_min : workers;
   if (ranks < fewest || ranks > workers) return "its gang is not complete";
   for (size_t rank = 0; rank < run.placement.size(); ++rank) {
     if (run.placement[rank].rank != static_cast<int>(rank)) return "its ranks have gaps";
@@ -110,7 +111,7 @@ void FindSharedSlots(const Cluster& before, const Cluster& after,
                      std::vector<Violation>& violations) {
   std::map<std::pair<NodeId, SlotId>, RunId> held;
   for (const auto& run : Holders(before, after)) {
-    for (const Placement& placement : run->placement) {
+    for (const Placement& placement : SlotsOf(*run)) {
       const auto [it, fresh] = held.emplace(std::pair(placement.node, placement.slot), run->id);
       if (fresh) continue;
       violations.push_back({run->id, fmt::format("slot '{}' of node '{}' is held by run '{}'",

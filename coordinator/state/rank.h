@@ -36,6 +36,7 @@ std::string_view Name(ExitCause cause);
 struct RankProgress {
   std::string phase;
   bool awaits_peer = false;
+  bool awaits_agent = false;           // for its next message, such as another group
   int peer = -1;                       // the rank that it waits for; -1: unknown
   std::chrono::milliseconds still{0};  // since its last progress, as long as its agent was running
   std::chrono::milliseconds limit{0};  // a longer `still` is too long
@@ -62,7 +63,7 @@ struct RankReport {
   std::vector<contract::WrittenCheckpoint> written;
   std::string waiting;                   // what the rank waits for, in a sentence; empty: nothing
   std::optional<RankProgress> progress;  // absent: unknown
-  bool holds = false;                    // it lost a peer, keeps its state and waits for a group
+  bool holds = false;                    // it waits for the next group: it lost a peer, or joins
   // When the coordinator first heard that it exited, and that it holds; kept across reports.
   Instant exited_at{};
   Instant held_since{};

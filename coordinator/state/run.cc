@@ -227,9 +227,19 @@ std::string RestoreRefusal(const Run& run, int64_t step) {
   return "";
 }
 
+std::vector<Placement> SlotsOf(const Run& run) {
+  std::vector<Placement> slots = run.placement;
+  for (const Joiner& joiner : run.joiners) slots.push_back(joiner.place);
+  return slots;
+}
+
+int WantedRanks(const Run& run) { return run.submission->workers; }
+
 bool IsPlacedOn(const Run& run, const NodeId& node) {
   return std::any_of(run.placement.begin(), run.placement.end(),
-                     [&](const Placement& placement) { return placement.node == node; });
+                     [&](const Placement& placement) { return placement.node == node; }) ||
+         std::any_of(run.joiners.begin(), run.joiners.end(),
+                     [&](const Joiner& joiner) { return joiner.place.node == node; });
 }
 
 bool SumsOnGpus(const Run& run) {

@@ -124,10 +124,20 @@ struct Placement {
   int rank = 0;
   NodeId node;
   SlotId slot;
-  // The trainer process that continues from the epoch before; empty: this epoch started its own.
+  // The trainer process that continues from the epoch before, or that joins; empty: this epoch
+  // started its own.
   std::string incarnation = {};
+  bool joins = false;  // it gets the state from another rank of this epoch's group
 
   bool operator==(const Placement&) const = default;
+};
+
+// A rank that was started while the run trains, to become a member of a later epoch's group.
+struct Joiner {
+  Epoch epoch = 0;  // of the run when it was placed; its process reports this one until it joins
+  Placement place;  // with a rank that no other process of that epoch has
+
+  bool operator==(const Joiner&) const = default;
 };
 
 struct Group {
@@ -244,6 +254,11 @@ struct Run {
   Epoch placed_epoch = 0;
   // Why the run goes on with a part of its ranks since an earlier epoch; empty: it has all of them.
   std::string shrunk_because;
+  std::vector<Joiner> joiners;  // in force while holds_slots
+  int numbered_ranks = 0;       // the ranks of this epoch: 0 up to this; joiners are numbered, too
+  // Joiners that ended before they had joined, in a row, and when the newest one did.
+  int failed_joins = 0;
+  Timestamp join_failed_at{};
   Instant regrouped_at{};  // volatile: when this process saw the ranks form another group
   int64_t resume_step = -1;
   // Nodes that cannot compute with the leg's kernels, and why.
@@ -350,7 +365,13 @@ std::string LostStartRefusal(const Run& run);
 // Why the checkpoint of `step` cannot come back from quarantine; empty when it can.
 std::string RestoreRefusal(const Run& run, int64_t step);
 
-// Whether a rank of the newest epoch is, or was, on this node.
+// The slots of its ranks and of its joiners. REQUIRES: the run holds slots.
+std::vector<Placement> SlotsOf(const Run& run);
+
+// How many ranks the run trains with when none is missing.
+int WantedRanks(const Run& run);
+
+// Whether a rank of the newest epoch, or one that joins, is or was on this node.
 bool IsPlacedOn(const Run& run, const NodeId& node);
 
 // Whether the ranks sum their gradients through NCCL: placement gives a GPU run GPUs only, so a

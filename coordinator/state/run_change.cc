@@ -51,11 +51,14 @@ StatusOr<Run> RunChange::Moved(RunState to, const std::string& reason) const {
 void RunChange::Touch(Run& run) {
   if (!run.holds_slots) return;
   run.assigned_sequence = sequence_;
-  for (const Placement& placement : run.placement) {
-    Node node = NodeOrNew(cluster_, placement.node);
-    node.desired_revision = sequence_;
-    SaveNode(std::move(node), cluster_);
-  }
+  for (const Placement& placement : run.placement) TouchNode(placement.node);
+  for (const Joiner& joiner : run.joiners) TouchNode(joiner.place.node);
+}
+
+void RunChange::TouchNode(const NodeId& id) {
+  Node node = NodeOrNew(cluster_, id);
+  node.desired_revision = sequence_;
+  SaveNode(std::move(node), cluster_);
 }
 
 void RunChange::WithdrawSlot(const Placement& placement) {
@@ -64,8 +67,17 @@ void RunChange::WithdrawSlot(const Placement& placement) {
   SaveNode(std::move(node), cluster_);
 }
 
+void RunChange::WithdrawJoiners(Run& run) {
+  for (const Joiner& joiner : run.joiners) {
+    TouchNode(joiner.place.node);
+    WithdrawSlot(joiner.place);
+  }
+  run.joiners.clear();
+}
+
 void RunChange::Withdraw(Run& run) {
   Touch(run);
+  WithdrawJoiners(run);
   for (const Placement& placement : run.placement) WithdrawSlot(placement);
   run.drained_because.clear();
   run.shrunk_because.clear();

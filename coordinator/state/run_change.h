@@ -36,12 +36,16 @@ class RunChange {
   void Touch(Run& run);
   // Takes one slot of the run away. Its placement stays as it is.
   void WithdrawSlot(const Placement& placement);
+  // Takes the slots of the run's joiners away, if it has any.
+  void WithdrawJoiners(Run& run);
   // Takes the run's slots away.
   void Withdraw(Run& run);
   // Replaces the run in the cluster.
   void Save(Run run);
 
  private:
+  void TouchNode(const NodeId& id);
+
   const Event& event_;
   Cluster& cluster_;
   const uint64_t sequence_;

@@ -54,6 +54,7 @@ void Write(const Placement& from, pb::Placement& to) {
   to.set_node_id(from.node.value());
   to.set_slot_id(from.slot.value());
   to.set_incarnation(from.incarnation);
+  to.set_joins(from.joins);
 }
 
 class Encoder {
@@ -162,6 +163,21 @@ class Encoder {
     for (const std::string& address : event.addresses) to.add_addresses(address);
     to.set_nonce(event.nonce);
     to.set_reason(event.reason);
+    to.set_failed_joins(event.failed_joins);
+  }
+  void operator()(const JoinerPlaced& event) {
+    pb::JoinerPlaced& to = *record_.mutable_joiner_placed();
+    to.set_epoch(event.epoch);
+    Write(event.place, *to.mutable_place());
+    to.set_reason(event.reason);
+  }
+  void operator()(const JoinerLeft& event) {
+    pb::JoinerLeft& to = *record_.mutable_joiner_left();
+    to.set_epoch(event.epoch);
+    to.set_rank(event.rank);
+    to.set_cause(static_cast<int>(event.cause));
+    to.set_failed(event.failed);
+    to.set_reason(event.reason);
   }
   void operator()(const PauseRequested&) { record_.mutable_pause_requested(); }
   void operator()(const RunPaused& event) {
@@ -258,7 +274,8 @@ int LegOf(const Message& from) {
 }
 
 Placement Decode(const pb::Placement& from) {
-  return {from.rank(), NodeId(from.node_id()), SlotId(from.slot_id()), from.incarnation()};
+  return {from.rank(), NodeId(from.node_id()), SlotId(from.slot_id()), from.incarnation(),
+          from.joins()};
 }
 
 RunPlaced Decode(const pb::RunPlaced& from) {
@@ -277,7 +294,8 @@ RunReconfigured Decode(const pb::RunReconfigured& from) {
   RunReconfigured to{.epoch = from.epoch(),
                      .addresses = {from.addresses().begin(), from.addresses().end()},
                      .nonce = from.nonce(),
-                     .reason = from.reason()};
+                     .reason = from.reason(),
+                     .failed_joins = from.failed_joins()};
   for (const pb::Placement& member : from.members()) to.members.push_back(Decode(member));
   return to;
 }
@@ -389,6 +407,13 @@ StatusOr<EventBody> DecodeBody(const pb::Record& record) {
       return RunRequeued{record.run_requeued().epoch(), record.run_requeued().reason()};
     case pb::Record::kRunReconfigured:
       return Decode(record.run_reconfigured());
+    case pb::Record::kJoinerPlaced:
+      return JoinerPlaced{record.joiner_placed().epoch(), Decode(record.joiner_placed().place()),
+                          record.joiner_placed().reason()};
+    case pb::Record::kJoinerLeft:
+      return JoinerLeft{record.joiner_left().epoch(), record.joiner_left().rank(),
+                        static_cast<ExitCause>(record.joiner_left().cause()),
+                        record.joiner_left().failed(), record.joiner_left().reason()};
     case pb::Record::kRunDraining:
       return RunDraining{record.run_draining().epoch(), record.run_draining().reason()};
     case pb::Record::kNodeCordoned:

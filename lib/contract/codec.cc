@@ -52,6 +52,7 @@ void Fields(Archive& archive, Start& m) {
   archive("logical_shards", m.logical_shards);
   archive("begun", m.begun);
   archive("begins_leg", m.begins_leg);
+  archive("joins", m.joins);
   archive("isa", m.isa);
   archive("kernels", m.kernels);
 }

@@ -56,6 +56,9 @@ struct Start {
   std::optional<bool> begun;  // the run has trained before: its data was good then
   // The checkpoint to resume from belongs to the leg before the run's newest leg.
   std::optional<bool> begins_leg;
+  // The process joins a group that trains. After Listening it prepares, answers Held, and waits for
+  // the Configure of a group with a higher epoch, in which it gets the state from another rank.
+  std::optional<bool> joins;
   // The instruction set and the kernel choices that an earlier epoch decided on, as in Configure;
   // empty: none yet.
   std::string isa;
@@ -184,13 +187,14 @@ struct Waiting {
   std::string reason;
 };
 
-// The rank has lost a peer. It has severed its connections, keeps its state in memory, and waits
-// for the Configure of a group with a higher epoch (stability.recovery: in_place).
+// The rank waits for the Configure of a group with a higher epoch (stability.recovery: in_place).
+// It has lost a peer, has severed its connections and keeps its state in memory; or it was started
+// to join a group (Start::joins) and is ready for that.
 struct Held {
   uint64_t epoch = 0;     // of the group that broke
   int64_t committed = 0;  // the last committed step
   bool prepared = false;  // it can commit the step after it, which a peer may have done
-  std::string reason;     // which peer it lost, and in which operation
+  std::string reason;     // which peer it lost, and in which operation, or that it joins
 };
 
 // What the training of this engine does now (base/machine/progress.h). Sent several times a second

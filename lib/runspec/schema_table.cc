@@ -693,7 +693,7 @@ std::vector<RunField> TroubleFields() {
       {{.path = "stability.recovery",
         .doc = "What the run does when a rank dies. restart: all ranks start again from the newest "
                "checkpoint. in_place: the other ranks keep their state and go on in the same step, "
-               "without the dead one until the run is placed again; needs at least two ranks on "
+               "and another rank joins them as soon as a slot is free; needs at least two ranks on "
                "CPUs and optimizer.kind: adamw, otherwise the run restarts.",
         .choices = {"restart", "in_place"}},
        GP_SLOT(stability.recovery)},

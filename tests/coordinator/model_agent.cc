@@ -6,7 +6,7 @@ namespace gp::coordinator {
 namespace {
 
 bool IsFor(const Assignment& assignment, const RankReport& rank) {
-  return assignment.run->id == rank.run && assignment.run->epoch == rank.epoch &&
+  return assignment.run->id == rank.run && assignment.epoch == rank.epoch &&
          assignment.rank == rank.rank;
 }
 
@@ -14,7 +14,7 @@ bool IsFor(const Assignment& assignment, const RankReport& rank) {
 bool Continues(const Assignment& assignment, const RankReport& rank) {
   return !assignment.incarnation.empty() && assignment.incarnation == rank.incarnation &&
          assignment.run->id == rank.run && assignment.slot == rank.slot &&
-         assignment.run->epoch > rank.epoch;
+         assignment.epoch > rank.epoch;
 }
 
 }  // namespace
@@ -64,11 +64,11 @@ void ModelAgent::Obey(uint64_t revision, const std::vector<Assignment>& assignme
                                    [&](const RankReport& rank) { return IsFor(assignment, rank); });
     if (known || SlotIsBusy(assignment.slot)) continue;
     RankReport rank{.run = assignment.run->id,
-                    .epoch = assignment.run->epoch,
+                    .epoch = assignment.epoch,
                     .rank = assignment.rank,
                     .slot = assignment.slot,
                     .phase = RankPhase::kStarting};
-    if (assignment.stop || assignment.run->group) {
+    if (assignment.stop || (assignment.run->group && !assignment.joins)) {
       rank.phase = RankPhase::kExited;
       rank.cause = assignment.stop ? ExitCause::kStopped : ExitCause::kError;
       rank.message = "not started";
@@ -92,7 +92,7 @@ void ModelAgent::ContinueRanks() {
   for (const Assignment& assignment : assignments_) {
     for (RankReport& rank : ranks_) {
       if (!Continues(assignment, rank)) continue;
-      rank.epoch = assignment.run->epoch;
+      rank.epoch = assignment.epoch;
       rank.rank = assignment.rank;
       if (rank.alive()) rank.phase = RankPhase::kListening;
     }

@@ -346,7 +346,10 @@ class World {
     for (auto& [name, agent] : agents_) {
       for (RankReport& rank : agent.ranks()) {
         const bool meant = all || rank.rank == command.Number("rank", 0);
-        if (rank.run == run && rank.alive() && meant) Move(command, rank);
+        if (rank.run != run || !rank.alive() || !meant) continue;
+        const Assignment* assignment = agent.AssignmentFor(rank);
+        const bool joins = assignment != nullptr && assignment->joins;
+        if (joins == (command.verb == "standby") || !all) Move(command, rank);
       }
     }
   }
@@ -363,6 +366,10 @@ class World {
       rank.phase = RankPhase::kRunning;
       rank.step = command.Number("step", static_cast<int>(rank.step));
     } else if (command.verb == "hold") {
+      rank.holds = true;
+    } else if (command.verb == "standby") {
+      rank.phase = RankPhase::kListening;
+      rank.address = fmt::format("h:{}", 200 + rank.rank);
       rank.holds = true;
     } else if (command.verb == "exit") {
       rank.phase = RankPhase::kExited;
@@ -510,6 +517,10 @@ class World {
       }
       return fmt::format(" epoch={}{}: {}", next->epoch, members, next->reason);
     }
+    if (const auto* placed = std::get_if<JoinerPlaced>(&event.body)) {
+      return fmt::format(" rank={}: {}", placed->place.rank, placed->reason);
+    }
+    if (const auto* left = std::get_if<JoinerLeft>(&event.body)) return ": " + left->reason;
     if (const auto* draining = std::get_if<RunDraining>(&event.body)) {
       return ": " + draining->reason;
     }

@@ -23,6 +23,8 @@
 //       listening RUN nccl=ID                  with this NCCL id from rank 0
 //       running RUN step=N                     and the last step that it has committed
 //   hold RUN [rank=N]                          a rank has lost a peer and waits for another group
+//   standby RUN [rank=N]                       ranks that were started to join are ready for it;
+//       without rank=N no other command moves them
 //   exit RUN [rank=N] cause=CAUSE [code=N]     a rank ends: error signal (9) collective config
 //                                              storage unfit damaged data stalled completed stopped
 //   write RUN step=N [loss=X] [final]          rank 0 wrote a checkpoint

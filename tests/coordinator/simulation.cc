@@ -259,7 +259,8 @@ bool Simulation::PeerIsGone(const Assignment& assignment) const {
   int alive = 0;
   for (const Peer& peer : peers_) {
     for (const RankReport& rank : peer.agent.ranks()) {
-      if (rank.run == assignment.run->id && rank.epoch == assignment.run->epoch) {
+      const bool is_member = rank.rank < static_cast<int>(assignment.run->placement.size());
+      if (rank.run == assignment.run->id && rank.epoch == assignment.run->epoch && is_member) {
         alive += rank.alive() || rank.cause == ExitCause::kCompleted ? 1 : 0;
       }
     }
@@ -291,6 +292,7 @@ void Simulation::TrainerTurn(Peer& peer, RankReport& rank) {
     return exit(ExitCause::kSignal);
   }
   if (chaos_ && Chance(0.002)) return exit(ExitCause::kStopped);
+  if (assignment->joins) return PrepareToJoin(rank);
   if (rank.phase >= RankPhase::kReady && PeerIsGone(*assignment)) {
     if (Chance(0.5)) LosePeer(rank, *assignment);
     return;
@@ -325,6 +327,13 @@ void Simulation::LosePeer(RankReport& rank, const Assignment& assignment) {
   }
   rank.phase = RankPhase::kExited;
   rank.cause = ExitCause::kCollective;
+}
+
+void Simulation::PrepareToJoin(RankReport& rank) {
+  if (!Chance(0.5)) return;
+  rank.holds = rank.phase == RankPhase::kListening;
+  rank.phase = RankPhase::kListening;
+  if (rank.address.empty()) rank.address = "h:" + std::to_string(++addresses_);
 }
 
 // The ranks of a group agree on the newest step.
@@ -591,6 +600,17 @@ int Simulation::regroups() const {
   });
   EXPECT_TRUE(loaded.ok()) << loaded;
   return regroups;
+}
+
+int Simulation::joins() const {
+  int joins = 0;
+  const Status loaded = store_->Load([&joins](const StoredEvent& stored) {
+    const auto* next = std::get_if<RunReconfigured>(&stored.event.body);
+    if (next == nullptr) return;
+    joins += std::ranges::any_of(next->members, &Placement::joins) ? 1 : 0;
+  });
+  EXPECT_TRUE(loaded.ok()) << loaded;
+  return joins;
 }
 
 int Simulation::stalls() const {

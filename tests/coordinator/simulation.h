@@ -2,10 +2,10 @@
 // network between them, all in one thread and driven by one seed. During chaos, trainers, agents
 // and the coordinator are killed at any time; the last write of a killed coordinator may be lost;
 // messages are lost, repeated and delayed; and time jumps. Ranks hang, alone or because the ranks
-// of their group cannot reach each other any more. Some checkpoints are damaged, and one node
-// reports intact ones as damaged. An operator cordons, drains and uncordons nodes. A user submits a
-// sweep by halving, and may cancel it. The invariants are checked after every turn. Once the chaos
-// ends, every run and the sweep must end.
+// of their group cannot reach each other any more. Ranks join the groups that lack some. Some
+// checkpoints are damaged, and one node reports intact ones as damaged. An operator cordons, drains
+// and uncordons nodes. A user submits a sweep by halving, and may cancel it. The invariants are
+// checked after every turn. Once the chaos ends, every run and the sweep must end.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,8 @@ class Simulation {
   int failures() const;
   int quarantined() const;
   int drains() const;      // number of drained runs
-  int regroups() const;    // groups that went on without ranks that died
+  int regroups() const;    // groups that went on without ranks that died, or with new ones
+  int joins() const;       // of these: groups with ranks that joined
   int stalls() const;      // failures because a rank made no progress
   int promotions() const;  // how often a trial of the sweep trained on to another rung
 
@@ -70,6 +71,7 @@ class Simulation {
   void TrainerTurn(Peer& peer, RankReport& rank);
   void LosePeer(RankReport& rank, const Assignment& assignment);
   void EnterGroup(RankReport& rank, const Assignment& assignment);
+  void PrepareToJoin(RankReport& rank);
   bool Hangs(RankReport& rank, const Assignment& assignment);
   void WriteCheckpoint(RankReport& rank, const Assignment& assignment);
   void RunStep(RankReport& rank, const Assignment& assignment);

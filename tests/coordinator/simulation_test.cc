@@ -25,6 +25,7 @@ TEST(Simulation, EveryRunEndsAndNothingAcknowledgedIsLost) {
   int stalls = 0;
   int promotions = 0;
   int regroups = 0;
+  int joins = 0;
   for (uint64_t seed = only > 0 ? only : 1; seed <= last; ++seed) {
     SCOPED_TRACE("GP_SIM_SEED=" + std::to_string(seed));
     Simulation simulation(seed);
@@ -37,11 +38,14 @@ TEST(Simulation, EveryRunEndsAndNothingAcknowledgedIsLost) {
     stalls += simulation.stalls();
     promotions += simulation.promotions();
     regroups += simulation.regroups();
+    joins += simulation.joins();
   }
   EXPECT_GT(drains, 0);
   EXPECT_GT(stalls, 0);
   EXPECT_GT(promotions, 0);
   EXPECT_GT(regroups, 0);
+  EXPECT_GT(joins, 0);
+  RecordProperty("joins", joins);
   RecordProperty("coordinator_kills", kills);
   RecordProperty("failures", failures);
   EXPECT_GT(kills, 0);

@@ -1,6 +1,7 @@
 // kill -9 of random ranks at seeded random moments of a run with stability.recovery: in_place. The
-// other ranks go on in the same step: nothing is taken again from a checkpoint, and the loss of
-// every step and the final weights are those of the undisturbed run. Set GP_FAULT_SEED to replay.
+// other ranks go on in the same step, and new ones join them: nothing is taken again from a
+// checkpoint, and the loss of every step and the final weights are those of the undisturbed run.
+// Set GP_FAULT_SEED to replay.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -8,9 +9,9 @@
 #include <iostream>
 #include <map>
 #include <random>
-#include <set>
 #include <thread>
 
+#include "base/file.h"
 #include "faults/fault_run.h"
 
 namespace gp::testing {
@@ -21,9 +22,11 @@ using std::chrono::microseconds;
 constexpr int kSteps = 1000;
 constexpr int kFirstKill = 5;     // earliest step
 constexpr int kStepsApart = 100;  // most steps between two kills
+constexpr int kLongSteps = 6000;  // enough for ranks to join
+constexpr int kRanks = 4;         // of a run that ranks join
 
-std::string InPlaceRun(int workers) {
-  return FaultRun(workers, kSteps) +
+std::string InPlaceRun(int workers, int steps = kSteps) {
+  return FaultRun(workers, steps) +
          "stability: {recovery: in_place}\n"
          "eval: {every: 7, batches: 4}\n"
          "sample: {every: 9, max_tokens: 4}\n";
@@ -63,11 +66,13 @@ class RegroupFault : public ::testing::Test {
 
   int Draw(int least, int most) { return std::uniform_int_distribution<int>(least, most)(random_); }
 
-  // Kills random ranks of the run until one is left, sometimes two at a time; returns when each was
-  // killed, in microseconds.
+  // Kills the ranks with which the run began at random, all but one, sometimes two at a time;
+  // returns when each was killed, in microseconds.
   std::vector<int64_t> KillAllButOne(const std::string& run, int ranks) {
     std::vector<int64_t> moments;
     int64_t step = kFirstKill;
+    cluster_.WaitForStep(run, 1);
+    members_ = ChildrenOf(cluster_.worker("node-a").pid());
     while (static_cast<int>(moments.size()) + 1 < ranks) {
       step += Draw(0, kStepsApart);
       cluster_.WaitForStep(run, step);
@@ -79,23 +84,57 @@ class RegroupFault : public ::testing::Test {
       const v1::Run next = cluster_.WaitFor(
           run, [&](const v1::Run& now) { return IsTerminal(now.state()) || now.epoch() > epoch; });
       EXPECT_EQ(next.state(), v1::RUN_STATE_RUNNING) << next.reason();
-      EXPECT_NE(next.reason().find(fmt::format(" of {} ranks since step ", ranks)),
-                std::string::npos)
-          << next.reason();
       step = next.progress().step() + 2;
     }
     return moments;
   }
 
+  // Kills one of members_.
   int64_t KillOne() {
-    std::vector<pid_t> trainers = ChildrenOf(cluster_.worker("node-a").pid());
-    std::erase_if(trainers, [this](pid_t pid) { return killed_.contains(pid); });
-    const pid_t chosen =
-        trainers.at(static_cast<size_t>(Draw(0, static_cast<int>(trainers.size()) - 1)));
-    killed_.insert(chosen);
+    const auto chosen = members_.begin() + Draw(0, static_cast<int>(members_.size()) - 1);
+    const pid_t pid = *chosen;
+    members_.erase(chosen);
     const int64_t now = NowMicros();
-    kill(chosen, SIGKILL);
+    kill(pid, SIGKILL);
     return now;
+  }
+
+  // Waits until all ranks of the run train in one group; they are then members_. A group in which a
+  // single rank has the state of the training must not lose it.
+  void AwaitAllRanks(const std::string& run) {
+    const v1::Run now = cluster_.WaitFor(run, [&](const v1::Run& one) {
+      if (IsTerminal(one.state())) return true;
+      if (one.state() != v1::RUN_STATE_RUNNING || one.placement_size() != kRanks) return false;
+      const auto points = cluster_.Points(run);
+      return !points.empty() && points.back().epoch() == one.epoch();
+    });
+    ASSERT_EQ(now.state(), v1::RUN_STATE_RUNNING) << now.reason();
+    members_ = ChildrenOf(cluster_.worker("node-a").pid());
+  }
+
+  // How long each rank took from the decision to start it until the group had it.
+  void PrintJoins(const std::string& run) {
+    std::cout << "  from the start of a rank to its group, in seconds:";
+    double placed = 0;
+    for (const v1::RunEvent& event : cluster_.Events(run)) {
+      const double at = static_cast<double>(event.at().seconds()) + event.at().nanos() * 1e-9;
+      if (event.kind() == "joiner_placed") placed = at;
+      if (event.kind() == "reconfigured" && event.reason().find("joined") != std::string::npos) {
+        std::cout << fmt::format(" {:.3f}", at - placed);
+      }
+    }
+    std::cout << "\n";
+  }
+
+  void ExpectTheUndisturbedRun(const std::string& run, int steps) {
+    const v1::Run end = cluster_.WaitForEnd(run);
+    EXPECT_EQ(end.state(), v1::RUN_STATE_SUCCEEDED) << end.reason();
+    for (const v1::RunEvent& event : cluster_.Events(run)) {
+      EXPECT_NE(event.kind(), "rank_failed") << event.reason() << "; seed " << seed_;
+    }
+    EXPECT_EQ(CountEvents(cluster_, run, "placed"), 1) << "it was started again";
+    EXPECT_TRUE(FinalWeights(cluster_, run) == UndisturbedWeights(steps))
+        << "weights differ from the undisturbed run's; seed " << seed_;
   }
 
   // How long after each kill another group committed its first step.
@@ -124,7 +163,7 @@ class RegroupFault : public ::testing::Test {
   Cluster cluster_;
   const uint64_t seed_ = FaultSeed();
   std::mt19937_64 random_{seed_};
-  std::set<pid_t> killed_;
+  std::vector<pid_t> members_;  // trainers that may be killed
   std::vector<double> delays_;
 };
 
@@ -171,6 +210,55 @@ TEST_F(RegroupFault, RanksOfAnotherAgentGoOnWhenOneDies) {
   NoteDelays(run, {killed});
   PrintDelays();
 }
+
+// Ranks are killed again as soon as others have taken their places; sometimes the one that joins is
+// killed, at any moment of its start.
+TEST_F(RegroupFault, RanksThatDieAreReplacedWhileTheOthersTrain) {
+  constexpr int kKills = 5;
+  std::cout << "GP_FAULT_SEED=" << seed_ << "\n";
+  cluster_.StartWorker("node-a", {.slots = kRanks});
+  const std::string run = cluster_.Submit(InPlaceRun(kRanks, kLongSteps));
+  for (int i = 0; i < kKills && !HasFailure(); ++i) {
+    AwaitAllRanks(run);
+    std::this_thread::sleep_for(microseconds(Draw(0, 20'000)));
+    KillOne();
+    if (Draw(0, 2) == 0) KillOne();
+    if (Draw(0, 1) == 0) continue;
+    std::this_thread::sleep_for(microseconds(Draw(0, 600'000)));
+    for (const pid_t pid : ChildrenOf(cluster_.worker("node-a").pid())) {
+      if (std::ranges::count(members_, pid) == 0) kill(pid, SIGKILL);
+    }
+  }
+  ExpectTheUndisturbedRun(run, kLongSteps);
+  EXPECT_GT(CountEvents(cluster_, run, "joiner_placed"), kKills);
+  PrintJoins(run);
+}
+
+class JoinFailpoints : public RegroupFault, public ::testing::WithParamInterface<const char*> {};
+
+// The rank that gives its state, or the one that takes it, dies in the middle of that.
+TEST_P(JoinFailpoints, ADeathInTheTransferLosesNothing) {
+  const std::string run = cluster_.Submit(InPlaceRun(kRanks, kLongSteps));
+  const std::string marker = JoinPath(cluster_.storage_root(), "runs/" + run + "/struck");
+  cluster_.StartWorker("node-a",
+                       {.slots = kRanks,
+                        .environment = {fmt::format("GP_FAILPOINT={}:kill@2", GetParam()),
+                                        "GP_FAILPOINT_ONCE=" + marker},
+                        .config = "trainer: {environment: [GP_FAILPOINT, GP_FAILPOINT_ONCE]}\n"});
+  AwaitAllRanks(run);
+  KillOne();
+  ASSERT_TRUE(Eventually([&] { return FileExists(marker); }));
+  AwaitAllRanks(run);
+  ExpectTheUndisturbedRun(run, kLongSteps);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, JoinFailpoints,
+                         ::testing::Values("trainer.give_state", "trainer.take_state"),
+                         [](const auto& name) {
+                           return std::string(name.param).find("give") == std::string::npos
+                                      ? "Joiner"
+                                      : "Donor";
+                         });
 
 INSTANTIATE_TEST_SUITE_P(Cpus, RegroupKills, ::testing::Values(Case{2, 6}, Case{4, 3}));
 

@@ -56,7 +56,7 @@ struct Observer {
     return true;
   }
   bool operator()(const link::Finished& finished) const {
-    if (finished.epoch != rank.key.epoch) return false;
+    if (!BelongsTo(rank, finished.epoch)) return false;
     rank.step = finished.step;
     Enter(rank, v1::RANK_PHASE_FINISHED, now);
     return true;

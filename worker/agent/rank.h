@@ -69,7 +69,7 @@ struct Rank {
 
   std::optional<MonotonicTime> link_lost_at;
   std::string waiting;                 // what the trainer waits for
-  bool holds = false;                  // it lost a peer and waits for the next group
+  bool holds = false;                  // it lost a peer or joins, and waits for the next group
   std::optional<link::Failed> failed;  // this and stopped: its last message
   std::optional<link::Stopped> stopped;
   ExitReport exit;

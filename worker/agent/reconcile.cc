@@ -57,7 +57,8 @@ std::optional<Action> Begin(const v1::Assignment& assignment, const RankTable& r
                             const SlotTable& slots, const ReconcileOptions& options,
                             AgentMode mode) {
   const RankKey key = KeyOf(assignment);
-  if (Superseded(ranks, key)) return std::nullopt;
+  // A rank that joins runs beside the other ranks of its run, which may be of any epoch.
+  if (!assignment.joins() && Superseded(ranks, key)) return std::nullopt;
   const std::string refusal = AssignmentRefusal(assignment, options.storage_root);
   if (!refusal.empty()) {
     return Decline{assignment, {v1::EXIT_CAUSE_CONFIG, 0, "the agent refuses it: " + refusal}};
@@ -84,7 +85,8 @@ std::optional<Action> Begin(const v1::Assignment& assignment, const RankTable& r
     // The coordinator gets this report and tries another node.
     return Decline{assignment, {v1::EXIT_CAUSE_ERROR, 0, health.problem}};
   }
-  if (ranks.SlotBusy(assignment.slot_id()) || PredecessorAlive(ranks, key)) return std::nullopt;
+  if (ranks.SlotBusy(assignment.slot_id())) return std::nullopt;
+  if (!assignment.joins() && PredecessorAlive(ranks, key)) return std::nullopt;
   return Spawn{assignment};
 }
 

@@ -167,11 +167,11 @@ void RecordStream(const PreparedRun& run, int64_t step, TrainingRecord& record) 
 
 // A recorded position beyond this step's tokens comes from a run with another batch size. The
 // stream then starts at its beginning and reads forward to this step's tokens.
-void RestoreStream(const formats::CheckpointManifest& manifest, const PreparedRun& run) {
-  const std::optional<std::string>& recorded = manifest.record.stream_position;
+void RestoreStream(const TrainingRecord& record, int64_t step, const PreparedRun& run) {
+  const std::optional<std::string>& recorded = record.stream_position;
   if (run.dataset.stream == nullptr || !recorded) return;
   const StreamPosition position = ValueOrThrow(ExitCause::kStorage, ParseStreamPosition(*recorded));
-  if (position.tokens > runspec::TokensBefore(run.plan, manifest.step, run.start)) return;
+  if (position.tokens > runspec::TokensBefore(run.plan, step, run.start)) return;
   run.dataset.stream->ResumeAt(position);
   LogInfo("stream continues", {{"pass_source", position.place.source},
                                {"byte", position.place.block.offset},
@@ -190,6 +190,16 @@ void ThrowIfUnreadable(const Status& status, const std::string& directory) {
                               "submit it again",
                               Message(status), all)
                    : status);
+}
+
+// Continues from parameters and moments that were restored.
+void UseRestored(const TrainingRecord& record, int64_t step, PreparedRun& run,
+                 TrainingStep& training_step) {
+  Optimizer& optimizer = training_step.optimizer();
+  optimizer.set_updates(record.updates.value_or(step));
+  run.model->ParametersChanged();
+  optimizer.RefreshWorkingCopy(*run.model);
+  RestoreLossScale(record, training_step.loss_scale());
 }
 
 // Reads the weights and the optimizer's state into the run.
@@ -217,10 +227,7 @@ Status ReadOptimizedState(const std::string& directory, const formats::Checkpoin
                                       }
                                     }));
   if (training_step.shards() != nullptr) training_step.shards()->LoadMoments(all);
-  optimizer.set_updates(manifest.record.updates.value_or(manifest.step));
-  run.model->ParametersChanged();
-  optimizer.RefreshWorkingCopy(*run.model);
-  RestoreLossScale(manifest.record, training_step.loss_scale());
+  UseRestored(manifest.record, manifest.step, run, training_step);
   return OkStatus();
 }
 
@@ -324,18 +331,7 @@ CheckpointState Checkpoints::StateOf(TrainingStep& training_step, const RunBudge
   state.epoch = epoch_;
   state.tokens = runspec::TokensBefore(run_.plan, training_step.step(), run_.start);
   state.validation_loss = validation_loss;
-  const Optimizer& optimizer = training_step.optimizer();
-  state.record.optimizer =
-      formats::Text({OptimizerText(run_.spec.optimizer.kind), optimizer.numerics()});
-  state.record.updates = optimizer.updates();
-  RecordBeginning(run_, state.record);
-  AddTo(state.record, run_.engine);
-  if (run_.on_device()) state.record.device = run_.device_name;
-  state.record.precision = formats::PrecisionText(run_.spec.precision);
-  RecordLossScale(training_step.loss_scale(), state.record);
-  state.record.micro_batch = run_.spec.batch.micro_batch;
-  RecordBudget(budget, state.record);
-  RecordStream(run_, training_step.step(), state.record);
+  state.record = RecordOf(run_, training_step, budget);
   state.parameters = run_.model->parameters();
   const bool gathered = training_step.shards() != nullptr;
   using Values = std::span<const float>;
@@ -443,8 +439,35 @@ std::optional<double> RestoreState(const contract::ResumePoint& resume, Prepared
                     resume.directory);
   training_step.ResumeAfter(manifest->step);
   RestoreBudget(manifest->record, budget);
-  RestoreStream(*manifest, run);
+  RestoreStream(manifest->record, manifest->step, run);
   return manifest->validation_loss;
+}
+
+TrainingRecord RecordOf(const PreparedRun& run, TrainingStep& training_step,
+                        const RunBudget& budget) {
+  TrainingRecord record;
+  const Optimizer& optimizer = training_step.optimizer();
+  record.optimizer = formats::Text({OptimizerText(run.spec.optimizer.kind), optimizer.numerics()});
+  record.updates = optimizer.updates();
+  RecordBeginning(run, record);
+  AddTo(record, run.engine);
+  if (run.on_device()) record.device = run.device_name;
+  record.precision = formats::PrecisionText(run.spec.precision);
+  RecordLossScale(training_step.loss_scale(), record);
+  record.micro_batch = run.spec.batch.micro_batch;
+  RecordBudget(budget, record);
+  RecordStream(run, training_step.step(), record);
+  return record;
+}
+
+void AdoptRecord(const TrainingRecord& record, int64_t step, const std::string& source,
+                 PreparedRun& run, TrainingStep& training_step, RunBudget& budget) {
+  CheckOptimizer(record, source, run.spec.optimizer.kind);
+  ContinueNumerics(record, source, training_step.optimizer());
+  UseRestored(record, step, run, training_step);
+  training_step.ResumeAfter(step);
+  RestoreBudget(record, budget);
+  RestoreStream(record, step, run);
 }
 
 void TakeOver(PreparedRun& run, TrainingStep& training_step, RunBudget& budget) {
@@ -460,7 +483,7 @@ void TakeOver(PreparedRun& run, TrainingStep& training_step, RunBudget& budget) 
   }
   if (kept.data) {
     training_step.ResumeAfter(manifest.step);
-    RestoreStream(manifest, run);
+    RestoreStream(manifest.record, manifest.step, run);
     RestoreEarlyStop(manifest.record, budget.early_stop());
     // The earlier run ended with this checkpoint; this one waits for an improvement again.
     if (budget.early_stop().stopped()) budget.early_stop().BeginLeg();

@@ -126,6 +126,15 @@ runspec::TrainingStart StartOf(const PreparedRun& run,
 std::optional<double> RestoreState(const contract::ResumePoint& resume, PreparedRun& run,
                                    TrainingStep& training_step, RunBudget& budget);
 
+// What a checkpoint of this state records besides its weights and moments.
+formats::TrainingRecord RecordOf(const PreparedRun& run, TrainingStep& training_step,
+                                 const RunBudget& budget);
+
+// Continues after `step` steps with what RecordOf recorded. Parameters and moments are there
+// already. `source` names in errors where it comes from.
+void AdoptRecord(const formats::TrainingRecord& record, int64_t step, const std::string& source,
+                 PreparedRun& run, TrainingStep& training_step, RunBudget& budget);
+
 // Loads what the run keeps of init_from (run.kept): with the optimizer its parameters, moments,
 // count of updates and loss scale; with the data its step, the stream's position and the state of
 // early stopping, but not a number of steps that its wall time was converted to. REQUIRES: run.kept

@@ -79,12 +79,17 @@ class ManagedTraining final : public TrainingEvents {
     TrainingLoop training(spec, Place(), *this, clock_, kProgressInterval);
     CheckShards(training.plan());
     listener_.emplace(start_.data_address);
-    AddGroup(FormGroup(on_device, spec.IsDeterministic()));
-    holds_ = start_.world_size > 1 && spec.RegroupsInPlace();
-    if (!holds_) listener_.reset();  // later connections are refused
-    training.Join(*groups_.back(), decided_);
-    SendReady(training);
-    Await<link::Go>("Go");
+    // With a single shard there is never a second rank.
+    holds_ = spec.RegroupsInPlace() && start_.logical_shards > 1;
+    if (start_.joins.value_or(false)) {
+      PrepareToJoin(training);
+    } else {
+      AddGroup(FormGroup(on_device, spec.IsDeterministic()));
+      if (!holds_) listener_.reset();  // later connections are refused
+      training.Join(*groups_.back(), decided_);
+      SendReady(training);
+      AwaitGo();
+    }
     link_.BeginSteps();
     if (RunSteps(training) == TrainingEnd::kStopped) LeaveSaved();
     link_.Send(link::Finished{.epoch = epoch_, .step = training.step()});
@@ -130,32 +135,48 @@ class ManagedTraining final : public TrainingEvents {
     }
   }
 
-  // Trains in this group and, when it lost a rank, in the next one.
+  // The instruction set and the kernels were decided when the run began, so this rank offers none.
+  void PrepareToJoin(TrainingLoop& training) {
+    if (!holds_) {
+      throw TrainingError(ExitCause::kConfig, "no rank can join a run of this kind");
+    }
+    link_.Send(link::Listening{.address = listener_->address()});
+    training.Prepare({start_.isa, start_.kernels});
+    link_.Send(link::Held{.epoch = epoch_, .reason = "ready to join the group"});
+  }
+
+  // Trains in this group and, when it lost a rank or gets another one, in the next one.
   TrainingEnd RunInGroups(TrainingLoop& training) {
-    std::string lost;  // what broke the group; empty: nothing yet
+    // This rank joins, or the next group came instead of Go.
+    bool enters = groups_.empty() || next_group_;
     while (true) {
       try {
-        if (!lost.empty()) EnterNextGroup(training, lost);
+        if (enters) EnterNextGroup(training);
         return training.Run({.at_once = link_.stop_token(),
                              .after_step = [this] { return link_.leaving() != Leaving::kNo; }});
       } catch (const CollectiveError& error) {
         if (!holds_ || !training.CanEnterGroup() || link_.leaving() != Leaving::kNo) throw;
-        lost = error.what();
+        Hold(training, error.what());
+        enters = true;
       }
     }
   }
 
-  // Keeps the state, and the memory of the groups before, until the next group has agreed on a
-  // step: the prepared gradient may be there.
-  void EnterNextGroup(TrainingLoop& training, const std::string& lost) {
-    groups_.back()->Abort(lost);
+  void Hold(const TrainingLoop& training, const std::string& lost) {
+    if (!groups_.empty()) groups_.back()->Abort(lost);
     LogWarning("the group broke; this rank keeps its state and waits for another group",
                {{"reason", lost}, {"step", training.step()}, {"prepared", training.prepared()}});
     link_.Send(link::Held{.epoch = epoch_,
                           .committed = training.step(),
                           .prepared = training.prepared(),
                           .reason = lost});
+  }
+
+  // Keeps the state, and the memory of the groups before, until the next group has agreed on a
+  // step: the prepared gradient may be there.
+  void EnterNextGroup(TrainingLoop& training) {
     const GroupOptions options = GroupOf(AwaitNextConfigure());
+    epoch_ = options.epoch;
     AddGroup(ConnectCpus(options));
     training.EnterGroup(*groups_.back(), epoch_);
     groups_.erase(groups_.begin(), std::prev(groups_.end()));
@@ -163,14 +184,24 @@ class ManagedTraining final : public TrainingEvents {
   }
 
   link::Configure AwaitNextConfigure() {
+    if (next_group_) return *std::exchange(next_group_, std::nullopt);
     while (true) {
       auto message = link_.Next();
       if (!message) throw TrainingStopped{};
       auto* configure = std::get_if<link::Configure>(&*message);
       if (configure == nullptr || configure->epoch <= epoch_) continue;  // a Go of this epoch
-      epoch_ = configure->epoch;
       return std::move(*configure);
     }
+  }
+
+  // A peer may die before this rank was told to begin: then the next group comes instead of Go.
+  void AwaitGo() {
+    auto message = link_.Next();
+    if (!message) throw TrainingStopped{};
+    if (std::holds_alternative<link::Go>(*message)) return;
+    auto* configure = std::get_if<link::Configure>(&*message);
+    if (!holds_ || configure == nullptr || configure->epoch <= epoch_) Unexpected("Go", *message);
+    next_group_ = std::move(*configure);
   }
 
   void AddGroup(std::unique_ptr<Communicator> group) {
@@ -214,9 +245,13 @@ class ManagedTraining final : public TrainingEvents {
     auto message = link_.Next();
     if (!message) throw TrainingStopped{};
     if (T* wanted = std::get_if<T>(&*message)) return std::move(*wanted);
+    Unexpected(name, *message);
+  }
+
+  [[noreturn]] static void Unexpected(const char* expected, const link::Message& message) {
     throw TrainingError(
         ExitCause::kError,
-        fmt::format("link: expected {}, got a message of type {}", name, message->index() + 1));
+        fmt::format("link: expected {}, got a message of type {}", expected, message.index() + 1));
   }
 
   void ExchangeHello() {
@@ -243,6 +278,7 @@ class ManagedTraining final : public TrainingEvents {
             .resume = start_.resume,
             .begun = start_.begun.value_or(false),
             .begins_leg = start_.begins_leg.value_or(false),
+            .joins = start_.joins.value_or(false),
             .storage = storage_};
   }
 
@@ -346,6 +382,7 @@ class ManagedTraining final : public TrainingEvents {
   uint64_t epoch_ = 0;    // of the group; grows when this process enters another one
   EngineRecord decided_;  // set by AwaitConfigure
   bool holds_ = false;    // this rank keeps its state when it loses a peer
+  std::optional<link::Configure> next_group_;  // received, not entered yet
   // Closed when the group is complete, unless this process may enter another one.
   std::optional<TcpListener> listener_;
   // The group in force is the last one.

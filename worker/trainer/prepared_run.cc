@@ -201,7 +201,8 @@ void CompleteRun(const TrainingPlace& place, const EngineRecord& decided,
     FindPeak(engine, place.threads, run);
     run.model = MakeModel(run.spec, place.threads, engine);
     const bool taken_over = run.kept && run.kept->optimizer;
-    if (!place.resume && !taken_over && run.spec.init_from != runspec::kFromScratch) {
+    const bool begins = !place.resume && !place.joins && !taken_over;
+    if (begins && run.spec.init_from != runspec::kFromScratch) {
       LoadInitialWeights(run.spec.init_from, communicator, *run.model);
     }
     run.engine = RecordOf(engine);

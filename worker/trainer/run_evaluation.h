@@ -4,8 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -13,13 +11,9 @@
 #include "tokenizer/token_bytes.h"
 #include "worker/evaluator/choice_scorer.h"
 #include "worker/trainer/prepared_run.h"
+#include "worker/trainer/state/loop_state.h"
 
 namespace gp::engine {
-
-struct Evaluated {
-  std::optional<double> loss;            // nats per token; absent when it was not due
-  std::map<std::string, double> scores;  // by the names of contract::TrainingPoint::scores
-};
 
 class RunEvaluation {
  public:

@@ -13,11 +13,13 @@
 #include "plan/model_shape.h"
 #include "runspec/initial_model.h"
 #include "runspec/run_file.h"
+#include "worker/engine/collectives/local_communicator.h"
 #include "worker/engine/collectives/shard_plan.h"
 #include "worker/engine/step/training_error.h"
 #include "worker/trainer/checkpoint_visibility.h"
 #include "worker/trainer/data_failure.h"
 #include "worker/trainer/micro_batch.h"
+#include "worker/trainer/state/state_transfer.h"
 
 namespace gp::engine {
 namespace {
@@ -64,23 +66,8 @@ void TrainingLoop::Join(Communicator& communicator, const EngineRecord& decided)
   communicator_ = &communicator;
   epoch_ = place_.epoch;
   AwaitInitialState();
-  run_.start = StartOf(run_, place_.resume);
-  budget_ = RunBudget(run_.spec, run_.start);
-  run_.spec.batch.micro_batch = AgreeOnMicroBatch(run_, place_, communicator);
-  run_.spec.batch.micro_batch_auto = false;
-  CompleteRun(place_, decided, communicator, run_);
-  LogInfo("model made", {{"parameters", runspec::ParameterCount(run_.spec.model)},
-                         {"trained", runspec::TrainedParameterCount(run_.model->layout())},
-                         {"kernels", run_.engine.isa},
-                         {"device", run_.on_device() ? run_.device_name : "cpu"},
-                         {"precision", formats::PrecisionText(run_.spec.precision)},
-                         {"choices", DigestOfChoices(run_.engine)},
-                         {"threads", place_.threads},
-                         {"micro_batch", run_.spec.batch.micro_batch},
-                         {"accumulation", run_.plan.accumulation}});
+  MakeTrainingStep(decided);
   ReadOwnShards();
-  training_step_ = std::make_unique<TrainingStep>(
-      run_.spec, run_.plan, *run_.model, FillFrom(batches_), communicator, clock_, run_.start);
   LoadInitialState();
   evaluation_.emplace(run_, communicator);
   AgreeOnStep();
@@ -91,6 +78,45 @@ void TrainingLoop::Join(Communicator& communicator, const EngineRecord& decided)
                            {"ranks", communicator.size()},
                            {"epoch", place_.epoch},
                            {"step", training_step_->step()}});
+}
+
+void TrainingLoop::Prepare(const EngineRecord& decided) {
+  alone_ = std::move(MakeLocalGroup(1, run_.plan.logical_shards).front());
+  communicator_ = alone_.get();
+  epoch_ = place_.epoch;
+  MakeTrainingStep(decided);
+}
+
+void TrainingLoop::MakeTrainingStep(const EngineRecord& decided) {
+  run_.start = StartOf(run_, place_.resume);
+  budget_ = RunBudget(run_.spec, run_.start);
+  run_.spec.batch.micro_batch = MicroBatch();
+  run_.spec.batch.micro_batch_auto = false;
+  CompleteRun(place_, decided, *communicator_, run_);
+  LogInfo("model made", {{"parameters", runspec::ParameterCount(run_.spec.model)},
+                         {"trained", runspec::TrainedParameterCount(run_.model->layout())},
+                         {"kernels", run_.engine.isa},
+                         {"device", run_.on_device() ? run_.device_name : "cpu"},
+                         {"precision", formats::PrecisionText(run_.spec.precision)},
+                         {"choices", DigestOfChoices(run_.engine)},
+                         {"threads", place_.threads},
+                         {"micro_batch", run_.spec.batch.micro_batch},
+                         {"accumulation", run_.plan.accumulation}});
+  training_step_ = std::make_unique<TrainingStep>(
+      run_.spec, run_.plan, *run_.model, FillFrom(batches_), *communicator_, clock_, run_.start,
+      place_.joins ? InitialState::kOfPeers : InitialState::kOwn);
+}
+
+// A rank that joins takes the number that the group has recorded.
+int64_t TrainingLoop::MicroBatch() {
+  if (!place_.joins) return AgreeOnMicroBatch(run_, place_, *communicator_);
+  if (!run_.spec.batch.micro_batch_auto) return run_.spec.batch.micro_batch;
+  const int64_t recorded = RecordedMicroBatch(run_, place_);
+  if (recorded > 0) return recorded;
+  throw TrainingError(ExitCause::kStorage,
+                      fmt::format("the run's micro-batch is recorded nowhere in {}; is it the same "
+                                  "storage on every node?",
+                                  place_.run_directory));
 }
 
 void TrainingLoop::ReadOwnShards() {
@@ -107,6 +133,7 @@ void TrainingLoop::EnterGroup(Communicator& communicator, uint64_t epoch) {
   communicator_ = &communicator;
   epoch_ = epoch;
   if (const auto completed = training_step_->EnterGroup(communicator)) NoteCommitted(*completed);
+  if (!training_step_->joining().ranks.empty()) ShareState();
   ReadOwnShards();
   evaluation_.emplace(run_, communicator);
   if (leads() && records_ == nullptr) LeadFromNowOn();
@@ -116,6 +143,50 @@ void TrainingLoop::EnterGroup(Communicator& communicator, uint64_t epoch) {
                             {"ranks", communicator.size()},
                             {"epoch", epoch},
                             {"step", training_step_->step()}});
+}
+
+// Gives the state to ranks that join, or takes it. All ranks return together.
+void TrainingLoop::ShareState() {
+  const Joining& joining = training_step_->joining();
+  Optimizer& optimizer = training_step_->optimizer();
+  const MonotonicTime begin = clock_.Now();
+  std::string text;
+  if (communicator_->rank() == joining.donor) {
+    text = FormatLoopState({.step = training_step_->step(),
+                            .record = RecordOf(run_, *training_step_, budget_),
+                            .consecutive_skips = training_step_->consecutive_skips(),
+                            .newest = newest_,
+                            .evaluation_owed = evaluation_owed_,
+                            .observed_step = observed_step_,
+                            .calibrated_step = calibrated_step_});
+  }
+  const std::string received = TransferState(
+      joining, {run_.model->parameters(), optimizer.first_moment(), optimizer.second_moment()},
+      text, *communicator_);
+  if (!received.empty()) AdoptState(received);
+  LogInfo("ranks joined", {{"ranks", joining.ranks.size()},
+                           {"state_of_rank", joining.donor},
+                           {"step", training_step_->step()},
+                           {"seconds", fmt::format("{:.3f}", Seconds(clock_.Now() - begin))}});
+}
+
+void TrainingLoop::AdoptState(const std::string& text) {
+  const LoopState state = ValueOrThrow(ExitCause::kError, ParseLoopState(text));
+  if (state.record.micro_batch != run_.spec.batch.micro_batch) {
+    throw TrainingError(
+        ExitCause::kStorage,
+        fmt::format("this rank has the micro-batch {}, the group {}; is the run's directory the "
+                    "same storage on every node?",
+                    run_.spec.batch.micro_batch, state.record.micro_batch.value_or(0)));
+  }
+  AdoptRecord(state.record, state.step, "of a peer", run_, *training_step_, budget_);
+  training_step_->set_consecutive_skips(state.consecutive_skips);
+  newest_ = state.newest;
+  evaluation_owed_ = state.evaluation_owed;
+  observed_step_ = state.observed_step;
+  calibrated_step_ = state.calibrated_step;
+  steps_before_ = state.step;
+  started_ = clock_.Now();
 }
 
 // Ranks of a broken group may be at different points after the step that all have committed. If one
@@ -180,6 +251,8 @@ TrainingEnd TrainingLoop::Run(const StopRequests& stop) {
   if (finishes_step_ && FinishStep(stop) == TrainingEnd::kStopped) return TrainingEnd::kStopped;
   while (!budget_.Done(training_step_->step())) {
     const progress::InPhase phase(progress::Phase::kBetweenSteps);
+    // A step of a rank without peers has no collective in which it would notice another group.
+    if (communicator_->size() == 1) communicator_->Barrier();
     training_step_->set_schedule_steps(budget_.ScheduleSteps(training_step_->step()));
     NoteCommitted(RunStep(stop.at_once));
     if (FinishStep(stop) == TrainingEnd::kStopped) return TrainingEnd::kStopped;

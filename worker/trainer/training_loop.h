@@ -27,6 +27,7 @@
 #include "worker/trainer/run_budget.h"
 #include "worker/trainer/run_evaluation.h"
 #include "worker/trainer/run_records.h"
+#include "worker/trainer/state/loop_state.h"
 #include "worker/trainer/timed_saves.h"
 #include "worker/trainer/training_samples.h"
 
@@ -67,7 +68,12 @@ class TrainingLoop {
   // must outlive this object. A collective operation.
   void Join(Communicator& communicator, const EngineRecord& decided = {});
 
-  // Continues in another group after Run or this function threw CollectiveError. `communicator`
+  // For a process that joins a group that trains: makes everything that needs neither peers nor the
+  // state of the training. Then EnterGroup takes that state from a rank of the group.
+  void Prepare(const EngineRecord& decided);
+
+  // Continues in another group after Prepare, or after Run or this function threw CollectiveError.
+  // `communicator`
   // must outlive this object, and the group before must exist until this returns; then call Run
   // again. All ranks then finish the newest committed step together: if a rank of the group before
   // was interrupted in what follows the step, all repeat its evaluation. If the ranks before this
@@ -93,19 +99,15 @@ class TrainingLoop {
   int64_t step() const { return training_step_->step(); }
 
  private:
-  // The newest step that this process committed.
-  struct CommittedStep {
-    StepResult result;
-    std::optional<Evaluated> evaluated;  // absent until its evaluation is done, or was not due
-    bool reported = false;
-    bool concluded = false;  // reported, sampled and saved, as far as that was due
-  };
-
   bool leads() const { return communicator_->rank() == 0; }
   bool Due(int64_t every_steps) const;
+  void MakeTrainingStep(const EngineRecord& decided);
   void ReadOwnShards();
+  int64_t MicroBatch();
   void AwaitInitialState();
   void LoadInitialState();
+  void ShareState();
+  void AdoptState(const std::string& text);
   void AgreeOnUnfinished();
   void AgreeOnStep();
   void AgreeOnBudget();
@@ -145,10 +147,11 @@ class TrainingLoop {
   PreparedRun run_;
   RunBudget budget_;
   ProgressLog progress_log_;
-  Communicator* communicator_ = nullptr;         // since Join
+  std::unique_ptr<Communicator> alone_;          // since Prepare: a group of this rank
+  Communicator* communicator_ = nullptr;         // since Join or Prepare
   uint64_t epoch_ = 0;                           // of the group
   std::unique_ptr<BatchReader> batches_;         // since Join
-  std::unique_ptr<TrainingStep> training_step_;  // since Join
+  std::unique_ptr<TrainingStep> training_step_;  // since Join or Prepare
   std::optional<RunEvaluation> evaluation_;      // since Join
   // On rank 0 only, since Join.
   std::unique_ptr<Checkpoints> checkpoints_;
@@ -172,7 +175,8 @@ class TrainingLoop {
   int64_t calibrated_step_ = -1;
   // True when the checkpoint that this rank resumed from has no validation loss.
   bool evaluation_owed_ = false;
-  std::optional<CommittedStep> newest_;  // absent before the first step of this process
+  // Absent before the first step of this process, or of the one that gave it its state.
+  std::optional<CommittedStep> newest_;
   // A group broke after newest_ was committed; Run finishes that step before it takes another one.
   bool finishes_step_ = false;
   bool repeats_evaluation_ = false;  // then: a rank of the group has not evaluated it

@@ -148,7 +148,7 @@ TEST_F(RegroupTest, RanksWhoseAgentIsGoneAreLeftOutWhenTheOthersHaveLostThem) {
 }
 
 TEST_F(RegroupTest, AMemberIsLateFiveSecondsAfterTheDecision) {
-  run_.shrunk_because = "rank died";
+  run_.placed_epoch = 5;
   run_.regrouped_at = kStart;
   run_.placement[1].incarnation = "process-1";
   run_.epoch = 6;
@@ -160,6 +160,47 @@ TEST_F(RegroupTest, AMemberIsLateFiveSecondsAfterTheDecision) {
   EXPECT_EQ(Late(), 1);
   nodes_.ranks[1].epoch = 6;
   EXPECT_FALSE(Late().has_value());
+}
+
+TEST_F(RegroupTest, NobodyIsLateWhileARankOfTheGroupWorks) {
+  run_.epoch = 6;
+  run_.placed_epoch = 5;
+  run_.regrouped_at = kStart;
+  for (int rank = 0; rank < 3; ++rank) {
+    run_.placement[static_cast<size_t>(rank)].incarnation = fmt::format("process-{}", rank);
+  }
+  cluster_.now = kStart + seconds(6);
+  EXPECT_EQ(Late(), 0);
+  RankProgress& progress = nodes_.ranks[1].progress.emplace();
+  progress.still = seconds(7);
+  EXPECT_FALSE(Late().has_value()) << "it computes a long step";
+  progress.awaits_peer = true;
+  EXPECT_EQ(Late(), 0);
+  progress.still = seconds(1);
+  EXPECT_FALSE(Late().has_value()) << "it gets the state of the training from a peer";
+  progress.awaits_peer = false;
+  progress.awaits_agent = true;
+  EXPECT_EQ(Late(), 0);
+}
+
+TEST_F(RegroupTest, TheEndOfARankThatHasNotJoinedYetDoesNotConcernTheOthers) {
+  run_.placement[2].joins = true;
+  nodes_.ranks[2].phase = RankPhase::kExited;
+  nodes_.ranks[2].step = 0;
+  ASSERT_TRUE(Plan(2, ExitCause::kConfig).has_value());
+  EXPECT_EQ(Plan(2, ExitCause::kConfig)->failed_joins, 1);
+  nodes_.ranks[2].step = 42;
+  EXPECT_FALSE(Plan(2, ExitCause::kConfig).has_value()) << "it had joined";
+  EXPECT_EQ(Plan(2)->failed_joins, 0);
+}
+
+TEST_F(RegroupTest, AMemberJoinsUntilItIsReady) {
+  run_.placement[1].joins = run_.placement[2].joins = true;
+  nodes_.ranks[1].phase = RankPhase::kListening;
+  nodes_.ranks[1].step = 0;
+  ASSERT_TRUE(Plan(0).has_value());
+  EXPECT_TRUE(Plan(0)->members[0].joins);
+  EXPECT_FALSE(Plan(0)->members[1].joins);
 }
 
 TEST_F(RegroupTest, ARankThatHoldsForFiveSecondsIsLate) {

@@ -96,9 +96,10 @@ TEST(Admission, ARequestIdStandsForOneLegOfARun) {
     EXPECT_TRUE(repeated->replayed && !repeated->append) << when;
     const Status other = Admit(cluster, leg("id", "b")).status();
     EXPECT_EQ(other.code(), StatusCode::kAlreadyExists) << when;
-    EXPECT_EQ(Message(other),
-              "request id 'id' was used before for another request about run 'tiny' (restarted from "
-              "step 150); use a new one")
+    EXPECT_EQ(
+        Message(other),
+        "request id 'id' was used before for another request about run 'tiny' (restarted from "
+        "step 150); use a new one")
         << when;
     EXPECT_TRUE(Admit(cluster, leg("id", "")).ok()) << when << ": unknown";
   };

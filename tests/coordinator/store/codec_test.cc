@@ -119,8 +119,13 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
       RunPlaced{};
   EXPECT_EQ(Count(placed_epoch, placement, why, resume, placed_threads, isa, placed_on, placed_leg),
             pb::RunPlaced::descriptor()->field_count());
-  const auto& [rank, node, slot, process] = Placement{};
-  EXPECT_EQ(Count(rank, node, slot, process), pb::Placement::descriptor()->field_count());
+  const auto& [rank, node, slot, process, joins] = Placement{};
+  EXPECT_EQ(Count(rank, node, slot, process, joins), pb::Placement::descriptor()->field_count());
+  const auto& [joins_epoch, joins_at, joins_why] = JoinerPlaced{};
+  EXPECT_EQ(Count(joins_epoch, joins_at, joins_why), pb::JoinerPlaced::descriptor()->field_count());
+  const auto& [left_epoch, left_rank, left_cause, left_failed, left_why] = JoinerLeft{};
+  EXPECT_EQ(Count(left_epoch, left_rank, left_cause, left_failed, left_why),
+            pb::JoinerLeft::descriptor()->field_count());
   const auto& [ready_epoch, addresses, nonce, ready_isa, kernels, encrypted] = RunGroupReady{};
   EXPECT_EQ(Count(ready_epoch, addresses, nonce, ready_isa, kernels, encrypted),
             pb::RunGroupReady::descriptor()->field_count());
@@ -144,8 +149,9 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
   EXPECT_EQ(Count(requeued_epoch, requeued_why), pb::RunRequeued::descriptor()->field_count());
   const auto& [draining_epoch, drained_why] = RunDraining{};
   EXPECT_EQ(Count(draining_epoch, drained_why), pb::RunDraining::descriptor()->field_count());
-  const auto& [next_epoch, members, member_addresses, next_nonce, next_why] = RunReconfigured{};
-  EXPECT_EQ(Count(next_epoch, members, member_addresses, next_nonce, next_why),
+  const auto& [next_epoch, members, member_addresses, next_nonce, next_why, next_failed] =
+      RunReconfigured{};
+  EXPECT_EQ(Count(next_epoch, members, member_addresses, next_nonce, next_why, next_failed),
             pb::RunReconfigured::descriptor()->field_count());
   const auto& [cordoned, node_name, drain, cordoned_why] = NodeCordoned{};
   EXPECT_EQ(Count(cordoned, node_name, drain, cordoned_why),

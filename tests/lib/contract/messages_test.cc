@@ -28,9 +28,9 @@ size_t MemberCount(const contract::ResumePoint& m) {
 }
 size_t MemberCount(const Start& m) {
   const auto& [id, name, epoch, rank, size, resolved, directory, address, resume, threads, shards,
-               begun, begins_leg, isa, kernels] = m;
+               begun, begins_leg, joins, isa, kernels] = m;
   return Count(id, name, epoch, rank, size, resolved, directory, address, resume, threads, shards,
-               begun, begins_leg, isa, kernels);
+               begun, begins_leg, joins, isa, kernels);
 }
 size_t MemberCount(const Configure& m) {
   const auto& [epoch, rank, addresses, secret, isa, kernels, nccl_id, encrypted] = m;
@@ -150,6 +150,7 @@ Start FullStart() {
   m.logical_shards = 8;
   m.begun = true;
   m.begins_leg = true;
+  m.joins = true;
   m.isa = "avx2";
   m.kernels = {{"avx2", "choices"}};
   return m;
@@ -226,6 +227,7 @@ const std::vector<Case>& Cases() {
            "data_address": "data address",
            "resume": {"step": 250, "directory": "directory", "manifest_digest": "digest"},
            "threads": 5, "logical_shards": 8, "begun": true, "begins_leg": true,
+           "joins": true,
            "isa": "avx2", "kernels": {"avx2": "choices"}})"},
       {Configure{3, 1, {"h:1", "h:2"}, "secret", "avx2", {{{"avx2", "choices"}}}, "00ff", true},
        R"({"epoch": 3, "rank": 1, "addresses": ["h:1", "h:2"], "secret": "secret", "isa": "avx2",

@@ -109,6 +109,42 @@ TEST(Reconcile, AProcessGoesOnInTheNextEpochAsTheRankThatItIsThere) {
   EXPECT_EQ(Plan(&desired, ranks), Words{"forget run1/1/0"});
 }
 
+void AssignJoiner(v1::DesiredState& desired) {
+  v1::Assignment& joiner = Assign(desired, 2, 4, "cpu-1");
+  joiner.set_joins(true);
+  joiner.set_world_size(5);
+}
+
+TEST(Reconcile, ARankThatJoinsIsStartedBesideTheOthersAndGoesOnAsAMember) {
+  v1::DesiredState desired;
+  Assign(desired, 3, 0, "cpu-0").set_incarnation("process-a");
+  AssignJoiner(desired);
+  RankTable ranks;
+  AddRank(ranks, 3, 0, "cpu-0", v1::RANK_PHASE_RUNNING).incarnation = "process-a";
+  EXPECT_EQ(Plan(&desired, ranks), Words{"spawn run1/2/4"});
+  AddRank(ranks, 2, 4, "cpu-1", v1::RANK_PHASE_LISTENING).incarnation = "process-b";
+  EXPECT_EQ(Plan(&desired, ranks), Words{}) << "it waits until a group names it";
+  v1::DesiredState joined;
+  Assign(joined, 4, 0, "cpu-0").set_incarnation("process-a");
+  v1::Assignment& member = Assign(joined, 4, 1, "cpu-1");
+  member.set_incarnation("process-b");
+  for (v1::Assignment& one : *joined.mutable_assignments()) {
+    for (const char* address : {"h:1", "h:2"}) one.mutable_membership()->add_addresses(address);
+  }
+  EXPECT_EQ(Plan(&joined, ranks), (Words{"continue run1/3/0 as run1/4/0", "configure run1/4/0",
+                                         "continue run1/2/4 as run1/4/1", "configure run1/4/1"}));
+}
+
+TEST(Reconcile, ARankThatJoinsStartsWhenTheProcessInItsSlotIsGone) {
+  v1::DesiredState desired;
+  AssignJoiner(desired);
+  RankTable ranks;
+  AddRank(ranks, 1, 1, "cpu-1", v1::RANK_PHASE_RUNNING);
+  EXPECT_EQ(Plan(&desired, ranks), Words{"kill run1/1/1"});
+  ranks.Find({"run1", 1, 1})->phase = v1::RANK_PHASE_EXITED;
+  EXPECT_EQ(Plan(&desired, ranks), Words{"spawn run1/2/4"});
+}
+
 TEST(Reconcile, AProcessThatTheNextEpochDoesNotNameIsKilledAndOneThatIsGoneIsReported) {
   v1::DesiredState desired;
   v1::Assignment& assignment = Assign(desired, 2, 0, "cpu-1");

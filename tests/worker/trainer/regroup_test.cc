@@ -1,5 +1,5 @@
-// Real gp-trainer processes that lose a peer and go on in another group (stability.recovery:
-// in_place), driven over their links as by an agent.
+// Real gp-trainer processes that lose a peer or get another one, and go on in another group
+// (stability.recovery: in_place), driven over their links as by an agent.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -12,18 +12,23 @@ namespace {
 
 constexpr int kKilled = 128 + SIGKILL;
 
-std::string RunFile(const TemporaryDirectory& directory) {
+// Of the tests in which ranks join: enough that the run does not end before they do.
+constexpr int64_t kManySteps = 300;
+
+std::string RunFile(const TemporaryDirectory& directory, int64_t steps) {
   const std::string text = directory.Write("text.txt", TinyText());
-  return TinyRunFile(text, kTinySteps, 6) + "stability: {recovery: in_place}\n";
+  return TinyRunFile(text, steps, 6) + "stability: {recovery: in_place}\n";
 }
 
 // The weights of the run on one rank without faults.
-const std::string& UndisturbedWeights() {
-  static const std::string weights = [] {
+const std::string& UndisturbedWeights(int64_t steps) {
+  static std::map<int64_t, std::string> weights;
+  std::string& wanted = weights[steps];
+  if (wanted.empty()) {
     const TemporaryDirectory directory;
-    return ModelBytes(TrainWhole(directory, 1).back().directory);
-  }();
-  return weights;
+    wanted = ModelBytes(TrainWhole(directory, 1, steps).back().directory);
+  }
+  return wanted;
 }
 
 // The steps in metrics.jsonl, in order.
@@ -41,15 +46,23 @@ std::vector<int64_t> RecordedSteps(const TemporaryDirectory& directory) {
 // The ranks of a run, of which some die.
 class Group {
  public:
+  // With kNoGo the ranks wait for Go.
+  enum class Begin { kGo, kNoGo };
+
   Group(const TemporaryDirectory& directory, int ranks,
-        const std::vector<std::string>& variables = {})
-      : epoch_(directory, ranks, kTinyEpoch, {}, variables) {
-    epoch_.Form(RunFile(directory));
+        const std::vector<std::string>& variables = {}, Begin begin = Begin::kGo,
+        int64_t steps = kTinySteps)
+      : steps_(steps),
+        directory_(directory),
+        run_file_(RunFile(directory, steps)),
+        epoch_(directory, ranks, kTinyEpoch, {}, variables) {
+    epoch_.Form(run_file_);
     for (const link::Listening& offer : epoch_.offers) addresses_.push_back(offer.address);
-    epoch_.Go();
+    if (begin == Begin::kGo) epoch_.Go();
   }
 
   uint64_t epoch() const { return number_; }
+  int64_t steps() const { return steps_; }
   TrainerProcess& rank(size_t rank) { return *epoch_.ranks[rank]; }
 
   // Waits for the end of `dead`, then brings the others together.
@@ -63,6 +76,50 @@ class Group {
     EXPECT_EQ(rank(dead).Wait(), kKilled);
     epoch_.ranks.erase(epoch_.ranks.begin() + static_cast<std::ptrdiff_t>(dead));
     addresses_.erase(addresses_.begin() + static_cast<std::ptrdiff_t>(dead));
+  }
+
+  // Starts processes that join, each with its variable; returns when they are ready for it.
+  void StartJoiners(const std::vector<std::string>& variables) {
+    const auto loaded = runspec::LoadRunFile(run_file_, "run.yaml");
+    ASSERT_TRUE(loaded.spec.has_value());
+    for (const std::string& variable : variables) {
+      auto process = std::make_unique<TrainerProcess>(std::vector<std::string>{"--link"}, true,
+                                                      std::vector<std::string>{variable});
+      const auto rank = static_cast<int>(epoch_.ranks.size());
+      process->Send(link::Hello{.version = "test", .incarnation = fmt::format("j{}", rank)});
+      process->Send(link::Start{.run_id = "run",
+                                .run_name = "tiny",
+                                .epoch = number_,
+                                .rank = rank,
+                                .world_size = rank + 1,
+                                .resolved = runspec::ResolvedYaml(*loaded.spec),
+                                .run_directory = directory_.File("run"),
+                                .data_address = "127.0.0.1",
+                                .logical_shards = 4,
+                                .joins = true});
+      addresses_.push_back(process->Await<link::Listening>().address);
+      EXPECT_EQ(process->Await<link::Held>().epoch, number_);
+      epoch_.ranks.push_back(std::move(process));
+    }
+  }
+
+  // Pauses rank 0, and so the group, some steps from now. Forgets the messages before.
+  void Pause() {
+    for (int i = 0; i < 4; ++i) rank(0).Await<link::StepReport>();
+    rank(0).Signal(SIGSTOP);
+  }
+
+  // Configures the next group while this one is paused.
+  void ConfigurePaused() {
+    Configure();
+    rank(0).Signal(SIGCONT);
+  }
+
+  // The last ranks leave.
+  void Shrink(size_t ranks) {
+    for (size_t r = ranks; r < epoch_.ranks.size(); ++r) rank(r).Signal(SIGKILL);
+    epoch_.ranks.resize(ranks);
+    addresses_.resize(ranks);
   }
 
   void AwaitHeld() {
@@ -90,6 +147,9 @@ class Group {
   const std::vector<link::Held>& held() const { return held_; }
 
  private:
+  const int64_t steps_;
+  const TemporaryDirectory& directory_;
+  const std::string run_file_;
   TestEpoch epoch_;
   std::vector<std::string> addresses_;
   std::vector<link::Held> held_;
@@ -102,9 +162,9 @@ void ExpectTheUndisturbedRun(const TemporaryDirectory& directory, Group& group) 
   EXPECT_TRUE(written.back().final);
   EXPECT_EQ(written.back().epoch, group.epoch());
   EXPECT_NE(written.back().directory.find(fmt::format("-e{}-", group.epoch())), std::string::npos);
-  EXPECT_TRUE(ModelBytes(written.back().directory) == UndisturbedWeights());
+  EXPECT_TRUE(ModelBytes(written.back().directory) == UndisturbedWeights(group.steps()));
   std::vector<int64_t> all;
-  for (int64_t step = 1; step <= kTinySteps; ++step) all.push_back(step);
+  for (int64_t step = 1; step <= group.steps(); ++step) all.push_back(step);
   EXPECT_EQ(RecordedSteps(directory), all);
 }
 
@@ -173,6 +233,17 @@ TEST(Regroup, ARankThatDiesWhileTheNextGroupFormsIsLeftOutOfTheOneAfterIt) {
   ExpectTheUndisturbedRun(directory, group);
 }
 
+TEST(Regroup, ARankThatAwaitsGoWhenAnotherDiesEntersTheNextGroup) {
+  const TemporaryDirectory directory;
+  Group group(directory, 3, {}, Group::Begin::kNoGo);
+  group.rank(1).Send(link::Go{.epoch = kTinyEpoch});
+  group.rank(2).Signal(SIGKILL);
+  group.Remove(2);
+  group.Configure();
+  group.AwaitReady();
+  ExpectTheUndisturbedRun(directory, group);
+}
+
 TEST(Regroup, ARankThatHoldsLeavesWhenItIsStopped) {
   const TemporaryDirectory directory;
   Group group(directory, 2, {"GP_UNUSED=1", "GP_FAILPOINT=step.all_reduce:kill@5"});
@@ -181,6 +252,110 @@ TEST(Regroup, ARankThatHoldsLeavesWhenItIsStopped) {
   group.rank(0).Send(link::Stop{.reason = "cancelled"});
   EXPECT_EQ(group.rank(0).Await<link::Stopped>().step, 4);
   EXPECT_EQ(group.rank(0).Wait(), 0);
+}
+
+TEST(Joining, ARankTakesThePlaceOfADeadOne) {
+  const TemporaryDirectory directory;
+  Group group(directory, 3, {"GP_UNUSED=1", "GP_FAILPOINT=step.all_reduce:kill@7"});
+  group.Remove(1);
+  group.AwaitHeld();
+  group.StartJoiners({"GP_UNUSED=1"});
+  group.Configure();
+  group.AwaitReady();
+  ExpectTheUndisturbedRun(directory, group);
+}
+
+TEST(Joining, ARunGrowsFromOneRankToFourAndShrinksToTwo) {
+  const TemporaryDirectory directory;
+  Group group(directory, 1, {}, Group::Begin::kGo, kManySteps);
+  group.Pause();
+  group.StartJoiners({"GP_UNUSED=1", "GP_UNUSED=2", "GP_UNUSED=3"});
+  group.ConfigurePaused();
+  group.AwaitReady();
+  group.Pause();
+  group.Shrink(2);
+  group.ConfigurePaused();
+  group.AwaitReady();
+  ExpectTheUndisturbedRun(directory, group);
+}
+
+TEST(Joining, ARankThatJoinedLeadsWhenAllOthersHaveDied) {
+  const TemporaryDirectory directory;
+  Group group(directory, 2, {}, Group::Begin::kGo, kManySteps);
+  group.Pause();
+  group.StartJoiners({"GP_UNUSED=1"});
+  group.ConfigurePaused();
+  group.AwaitReady();
+  group.Pause();
+  for (int i = 0; i < 2; ++i) group.rank(static_cast<size_t>(i)).Signal(SIGKILL);
+  group.Remove(0);
+  group.Remove(0);
+  group.AwaitHeld();
+  group.Configure();
+  group.AwaitReady();
+  ExpectTheUndisturbedRun(directory, group);
+}
+
+TEST(Joining, ARankThatJoinedGivesItsStateToTheNextOne) {
+  const TemporaryDirectory directory;
+  Group group(directory, 1, {}, Group::Begin::kGo, kManySteps);
+  group.Pause();
+  group.StartJoiners({"GP_UNUSED=1"});
+  group.ConfigurePaused();
+  group.AwaitReady();
+  group.Pause();
+  group.rank(0).Signal(SIGKILL);
+  group.Remove(0);
+  group.AwaitHeld();
+  group.StartJoiners({"GP_UNUSED=1"});
+  group.Configure();
+  group.AwaitReady();
+  ExpectTheUndisturbedRun(directory, group);
+}
+
+TEST(Joining, WhenTheDonorDiesAnotherOneGivesTheState) {
+  const TemporaryDirectory directory;
+  Group group(directory, 3, {"GP_FAILPOINT=trainer.give_state:kill@2"}, Group::Begin::kGo,
+              kManySteps);
+  group.Pause();
+  group.StartJoiners({"GP_UNUSED=1"});
+  group.ConfigurePaused();
+  group.Lose(0);
+  group.AwaitReady();
+  ExpectTheUndisturbedRun(directory, group);
+}
+
+TEST(Joining, WhenTheJoinerDiesTheOthersGoOnWithoutIt) {
+  const TemporaryDirectory directory;
+  Group group(directory, 2, {}, Group::Begin::kGo, kManySteps);
+  group.Pause();
+  group.StartJoiners({"GP_FAILPOINT=trainer.take_state:kill@3"});
+  group.ConfigurePaused();
+  group.Lose(2);
+  group.AwaitReady();
+  ExpectTheUndisturbedRun(directory, group);
+}
+
+TEST(Joining, ARankWithoutTheStateCannotGoOnAlone) {
+  const TemporaryDirectory directory;
+  Group group(directory, 1, {"GP_FAILPOINT=trainer.give_state:kill@2"}, Group::Begin::kGo,
+              kManySteps);
+  group.Pause();
+  group.StartJoiners({"GP_UNUSED=1"});
+  group.ConfigurePaused();
+  group.Lose(0);
+  const auto failed = group.rank(0).Await<link::Failed>();
+  EXPECT_EQ(failed.cause, contract::ExitCause::kCollective) << failed.message;
+  EXPECT_NE(group.rank(0).Wait(), 0);
+}
+
+TEST(Joining, ARankThatIsReadyToJoinLeavesWhenItIsStopped) {
+  const TemporaryDirectory directory;
+  Group group(directory, 1, {}, Group::Begin::kNoGo);
+  group.StartJoiners({"GP_UNUSED=1"});
+  group.rank(1).Send(link::Stop{.reason = "cancelled", .save_within_ms = 1000});
+  EXPECT_EQ(group.rank(1).Await<link::Stopped>().step, 0);
+  EXPECT_EQ(group.rank(1).Wait(), 0);
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ class TinyRank {
       : TinyRank(communicator, spec, TinyPlan(spec)) {}
 
   TinyRank(Communicator& communicator, const runspec::RunSpec& spec, const runspec::BatchPlan& plan,
-           const TrainingStep::FillBatch& fill = FillTiny)
+           const TrainingStep::FillBatch& fill = FillTiny, InitialState state = InitialState::kOwn)
       : spec_(spec),
         plan_(plan),
         model_(MakeLanguageModel(
@@ -70,7 +70,7 @@ class TinyRank {
              .sequence = spec_.batch.sequence,
              .device = {.on = spec_.resources.device == "gpu", .graph = spec_.engine.graph},
              .trained = runspec::TrainedPartsOf(spec_)})),
-        training_step_(spec_, plan_, *model_, fill, communicator, SystemClock()) {
+        training_step_(spec_, plan_, *model_, fill, communicator, SystemClock(), {}, state) {
     InitializeNormal(spec_.seed, *model_);
     training_step_.set_schedule_steps(100);
   }

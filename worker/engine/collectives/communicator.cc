@@ -20,4 +20,8 @@ void Communicator::AllReduceParts(TreeParts& parts) {
   }
 }
 
+void Communicator::CopyTo(std::span<std::byte>, int, const std::vector<int>&) {
+  throw std::logic_error("this group cannot copy to a part of its ranks");
+}
+
 }  // namespace gp::engine

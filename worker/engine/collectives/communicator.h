@@ -107,6 +107,11 @@ class Communicator {
   // Copies rank `root`'s `bytes` to every rank.
   virtual void Broadcast(std::span<std::byte> bytes, int root) = 0;
 
+  // Copies the `bytes` of rank `from` to the ranks `to`; the other ranks return at once, and their
+  // `bytes` may be of any size. Every rank of the group calls it with the same ranks. Not on GPUs,
+  // whose ranks never join a group.
+  virtual void CopyTo(std::span<std::byte> bytes, int from, const std::vector<int>& to);
+
   virtual void Barrier() = 0;
 
   // Sets the longest wait for a peer in later collectives; it replaces GroupOptions::timeout.

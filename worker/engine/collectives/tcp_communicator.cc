@@ -131,17 +131,28 @@ void TcpCommunicator::AllReduceMax(std::span<double> values) {
 }
 
 void TcpCommunicator::Broadcast(std::span<std::byte> bytes, int root) {
-  wire_.BeginCollective();
-  // Headers go in both directions, so that the root notices a peer in another collective.
   const bool is_root = rank() == root;
-  std::vector<Lane> lanes = wire_.Lanes(Operation::kBroadcast, bytes.size(),
-                                        is_root ? wire_.others() : std::vector<int>{root});
+  Send(bytes, is_root, is_root ? wire_.others() : std::vector<int>{root}, "broadcast");
+}
+
+void TcpCommunicator::CopyTo(std::span<std::byte> bytes, int from, const std::vector<int>& to) {
+  if (rank() == from) return Send(bytes, /*is_root=*/true, to, "copy");
+  const bool receives = std::find(to.begin(), to.end(), rank()) != to.end();
+  Send(bytes, /*is_root=*/false, receives ? std::vector<int>{from} : std::vector<int>(), "copy");
+}
+
+// From the root to each of `peers`, or from the only one of `peers` to this rank. Headers go in
+// both directions, so that the root notices a peer in another collective.
+void TcpCommunicator::Send(std::span<std::byte> bytes, bool is_root, const std::vector<int>& peers,
+                           const char* name) {
+  wire_.BeginCollective();
+  std::vector<Lane> lanes = wire_.Lanes(Operation::kBroadcast, bytes.size(), peers);
   for (Lane& lane : lanes) {
     (is_root ? lane.out : lane.in).Add(bytes);
     lane.out.OpenAll();
     lane.in.OpenAll();
   }
-  wire_.Run(lanes, "broadcast", /*watch_others=*/false, [] {});
+  wire_.Run(lanes, name, /*watch_others=*/false, [] {});
 }
 
 void TcpCommunicator::Barrier() {

@@ -33,6 +33,7 @@ class TcpCommunicator final : public Communicator {
   void AllReduceParts(TreeParts& parts) override;
   void AllReduceMax(std::span<double> values) override;
   void Broadcast(std::span<std::byte> bytes, int root) override;
+  void CopyTo(std::span<std::byte> bytes, int from, const std::vector<int>& to) override;
   void Barrier() override;
   void SetTimeout(std::chrono::milliseconds timeout) override { wire_.SetTimeout(timeout); }
   void Abort(const std::string& reason) override { wire_.Abort(reason); }
@@ -45,6 +46,8 @@ class TcpCommunicator final : public Communicator {
  private:
   TcpCommunicator(const GroupOptions& options, TcpGroup group, const std::stop_token& stop);
 
+  void Send(std::span<std::byte> bytes, bool is_root, const std::vector<int>& peers,
+            const char* name);
   void JoinNode(const GroupOptions& options, const std::stop_token& stop);
   void CheckPartials(const std::vector<std::span<float>>& partials) const;
 

@@ -1,5 +1,6 @@
 #include "worker/engine/step/training_step.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -62,7 +63,8 @@ std::span<int32_t> AllocateIds(LanguageModel& model, const runspec::BatchSpec& b
 
 TrainingStep::TrainingStep(const runspec::RunSpec& spec, const runspec::BatchPlan& plan,
                            LanguageModel& model, FillBatch fill, Communicator& communicator,
-                           const Clock& clock, const runspec::TrainingStart& start)
+                           const Clock& clock, const runspec::TrainingStart& start,
+                           InitialState state)
     : spec_(spec),
       plan_(plan),
       model_(model),
@@ -80,9 +82,10 @@ TrainingStep::TrainingStep(const runspec::RunSpec& spec, const runspec::BatchPla
       tokens_(AllocateIds(model, spec.batch)),
       targets_(AllocateIds(model, spec.batch)),
       scalars_(model.backend(), LossPlaces(spec, plan, communicator)),
+      has_state_(state == InitialState::kOwn),
       clock_(clock),
       timer_(clock, model.backend()) {
-  DivideShards();
+  if (has_state_) DivideShards();
   if (CutsOptimizer(spec, communicator)) shards_.emplace(communicator, model, *optimizer_);
   if (spec.precision != runspec::Precision::kFp16) return;
   loss_scale_.emplace();
@@ -118,24 +121,45 @@ std::optional<StepResult> TrainingStep::EnterGroup(Communicator& communicator) {
   return completed;
 }
 
+// For each rank the steps that it has committed; -1: it has no state.
+std::vector<double> TrainingStep::CommittedByRank() {
+  std::vector<double> steps(static_cast<size_t>(communicator_->size()), -1.0);
+  if (has_state_) steps[static_cast<size_t>(communicator_->rank())] = static_cast<double>(step_);
+  communicator_->AllReduceMax(steps);
+  return steps;
+}
+
 // A rank commits a step when it has the losses of all ranks. Each rank sends its losses after it
 // has the summed gradient, so if one has committed, all others are prepared and need only the
 // losses.
 std::optional<StepResult> TrainingStep::CatchUp() {
-  const auto step = static_cast<double>(step_);
-  double extremes[2] = {step, -step};
-  communicator_->AllReduceMax(extremes);
-  const double ahead = extremes[0] + extremes[1];
-  if (ahead == 0) return std::nullopt;
-  const bool behind = step < extremes[0];
-  if (ahead > 1 || (behind && !prepared())) {
+  joining_ = {};
+  double newest = -1, oldest = std::numeric_limits<double>::infinity();
+  const std::vector<double> steps = CommittedByRank();
+  for (int rank = 0; rank < communicator_->size(); ++rank) {
+    const double step = steps[static_cast<size_t>(rank)];
+    if (step < 0) {
+      joining_.ranks.push_back(rank);
+      continue;
+    }
+    if (joining_.donor < 0) joining_.donor = rank;
+    newest = std::max(newest, step);
+    oldest = std::min(oldest, step);
+  }
+  if (newest < 0) {
+    throw TrainingError(contract::ExitCause::kCollective,
+                        "no rank of the group has the state of the training");
+  }
+  if (oldest == newest) return std::nullopt;
+  const bool behind = has_state_ && static_cast<double>(step_) < newest;
+  if (newest - oldest > 1 || (behind && !prepared())) {
     throw TrainingError(contract::ExitCause::kCollective,
                         fmt::format("the ranks cannot go on together: this one has committed step "
                                     "{}, others steps {} to {}",
-                                    step_, -extremes[1], extremes[0]));
+                                    step_, oldest, newest));
   }
   std::vector<double> losses(static_cast<size_t>(plan_.logical_shards) + 1, 0.0);
-  if (!behind) losses = shared_losses_;
+  if (has_state_ && !behind) losses = shared_losses_;
   communicator_->AllReduceMax(losses);
   if (!behind) return std::nullopt;
   shared_losses_ = std::move(losses);

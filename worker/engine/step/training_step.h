@@ -35,6 +35,16 @@ struct AllReduceCost {
   int64_t bytes = 0;   // of the gradients that were summed
 };
 
+// The ranks of a group that lack the state of the training, and one that gives it to them.
+struct Joining {
+  int donor = -1;
+  std::vector<int> ranks;  // empty: every rank has it
+};
+
+// Where a rank has the state of the training before its first step: in its own memory, restored or
+// initial; or on the other ranks of the group that it will enter.
+enum class InitialState { kOwn, kOfPeers };
+
 // What a rank asks the whole group to do after this step. Larger values win.
 enum class StepRequest { kNone = 0, kSave = 1, kStop = 2 };
 
@@ -65,10 +75,11 @@ class TrainingStep {
                                        std::span<int32_t> tokens, std::span<int32_t> targets)>;
 
   // All references must outlive this object. `spec` and `plan` are the run's. `start`: where the
-  // run's counters began; ResumeAfter sets the step.
+  // run's counters began; ResumeAfter sets the step. A rank whose state is kOfPeers owns no shards
+  // before EnterGroup.
   TrainingStep(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, LanguageModel& model,
                FillBatch fill, Communicator& communicator, const Clock& clock,
-               const runspec::TrainingStart& start = {});
+               const runspec::TrainingStart& start = {}, InitialState state = InitialState::kOwn);
 
   // Runs one step. Throws TrainingStopped if `stop` was requested, between micro-batches; the state
   // is then that of the last committed step. Throws CollectiveError if a peer is lost; see also
@@ -81,9 +92,12 @@ class TrainingStep {
   // must outlive this object, and the group before must exist until this returns. Afterwards all
   // ranks are at the same step: a rank that is one step behind, because the group broke before it
   // could commit, applies the update that it had prepared, and gets that step's result. Divides the
-  // shards anew. Throws TrainingError(kCollective) when the ranks are further apart. REQUIRES:
-  // intact(), RunSpec::RegroupsInPlace.
+  // shards anew. Throws TrainingError(kCollective) when the ranks are further apart, or when none
+  // of them has the state. REQUIRES: intact(), RunSpec::RegroupsInPlace.
   std::optional<StepResult> EnterGroup(Communicator& communicator);
+  // Who lacks the state in the group that was entered last. Those ranks must get it from the donor
+  // before the next step (trainer/state/state_transfer.h).
+  const Joining& joining() const { return joining_; }
 
   // Whether this rank has the sum of the gradients of the step after step(). It needs only the
   // losses to commit it.
@@ -103,7 +117,14 @@ class TrainingStep {
   void set_request(std::function<StepRequest()> request) { request_ = std::move(request); }
 
   // Continues after `step` committed steps; parameters and optimizer are restored already.
-  void ResumeAfter(int64_t step) { step_ = step; }
+  void ResumeAfter(int64_t step) {
+    step_ = step;
+    has_state_ = true;
+  }
+
+  // How many of the newest steps were skipped because they were not finite, in a row.
+  int64_t consecutive_skips() const { return consecutive_skips_; }
+  void set_consecutive_skips(int64_t skips) { consecutive_skips_ = skips; }
 
   // The run length used by the schedule.
   void set_schedule_steps(int64_t steps) { schedule_steps_ = steps; }
@@ -112,6 +133,7 @@ class TrainingStep {
   void DivideShards();
   std::span<float> NextGradientBuffer();
   std::optional<StepResult> CatchUp();
+  std::vector<double> CommittedByRank();
   StepResult Commit(std::span<const double> losses);
   void AccumulateShard(int shard, GradientReduction& reduction, progress::InPhase& phase,
                        const std::stop_token& stop);
@@ -150,6 +172,8 @@ class TrainingStep {
   std::vector<double> shared_losses_;
   std::function<StepRequest()> request_ = [] { return StepRequest::kNone; };
   bool updating_ = false;  // an update is in progress
+  bool has_state_;         // this rank's state is that of the training after step_ steps
+  Joining joining_;
   const Clock& clock_;
   StepTimer timer_;
   std::optional<LossScale> loss_scale_;

@@ -3,6 +3,8 @@
 //   struct Factory {
 //     // Optional: false if errors report a lost rank without naming it.
 //     static constexpr bool kNamesTheDead = true;
+//     // Optional: false if CopyTo is not available.
+//     static constexpr bool kCopies = true;
 //     // One communicator per rank; ranks run in threads of this process.
 //     static std::vector<std::unique_ptr<Communicator>> Make(int world_size, int logical_shards,
 //                                                            std::chrono::milliseconds timeout);
@@ -12,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <latch>
 #include <thread>
@@ -36,6 +39,12 @@ inline void OnEveryRank(Group& group, const std::function<void(Communicator&)>& 
 template <typename Factory>
 constexpr bool NamesTheDead() {
   if constexpr (requires { Factory::kNamesTheDead; }) return Factory::kNamesTheDead;
+  return true;
+}
+
+template <typename Factory>
+constexpr bool Copies() {
+  if constexpr (requires { Factory::kCopies; }) return Factory::kCopies;
   return true;
 }
 
@@ -210,6 +219,27 @@ TYPED_TEST_P(CommunicatorContract, BroadcastsFromAnyRoot) {
   }
 }
 
+TYPED_TEST_P(CommunicatorContract, CopiesFromAnyRankToSomeOthers) {
+  if (!Copies<TypeParam>()) GTEST_SKIP() << "this group copies to all ranks only";
+  for (const int world_size : kWorldSizes) {
+    Group group = this->Make(world_size);
+    OnEveryRank(group, [](Communicator& member) {
+      for (int from = 0; from < member.size(); ++from) {
+        std::vector<int> to;  // every second one of the others
+        for (int rank = (from + 1) % 2; rank < member.size(); rank += 2) {
+          if (rank != from) to.push_back(rank);
+        }
+        const bool receives = std::ranges::count(to, member.rank()) > 0;
+        const bool takes_part = receives || member.rank() == from;
+        std::vector<int> values(takes_part ? 300'000 : 1, member.rank());
+        member.CopyTo(std::as_writable_bytes(std::span(values)), from, to);
+        EXPECT_EQ(values, std::vector<int>(values.size(), receives ? from : member.rank()));
+      }
+      member.Barrier();
+    });
+  }
+}
+
 TYPED_TEST_P(CommunicatorContract, ManyCollectivesInARowDoNotMix) {
   for (const int world_size : kWorldSizes) {
     Group group = this->Make(world_size);
@@ -309,9 +339,9 @@ REGISTER_TYPED_TEST_SUITE_P(CommunicatorContract, KnowsItsPlace, SumsSmallIntege
                             PartsThatTravelAtOnceHaveTheBitsOfThePlainTree,
                             AfterAbortPartsAreNotSummed, TheSumMayReplaceTheFirstPartial,
                             ItsOwnMemoryGivesTheSameBitsAsAnyOther, TakesTheMaximumOfEachElement,
-                            BroadcastsFromAnyRoot, ManyCollectivesInARowDoNotMix,
-                            AbortEndsACallThatWaits, AnAbortedCallGivesTheReason,
-                            AfterAbortEveryCallThrows, ADeadPeerIsNoticedAndNamed,
-                            APeerThatStaysAwayIsGivenUpAfterTheTimeout);
+                            BroadcastsFromAnyRoot, CopiesFromAnyRankToSomeOthers,
+                            ManyCollectivesInARowDoNotMix, AbortEndsACallThatWaits,
+                            AnAbortedCallGivesTheReason, AfterAbortEveryCallThrows,
+                            ADeadPeerIsNoticedAndNamed, APeerThatStaysAwayIsGivenUpAfterTheTimeout);
 
 }  // namespace gp::engine

@@ -47,6 +47,7 @@ Group MakeGroup(int world_size, int logical_shards, milliseconds timeout, bool d
 
 struct NcclFactory {
   static constexpr bool kNamesTheDead = false;
+  static constexpr bool kCopies = false;
   static Group Make(int world_size, int logical_shards, milliseconds timeout) {
     return MakeGroup(world_size, logical_shards, timeout, /*deterministic=*/true);
   }

@@ -270,6 +270,51 @@ TEST(TrainingStep, RanksThatAreNotPreparedTakeTheStepAgainAndTheLastOneGoesOnAlo
   EXPECT_TRUE(SameBits(rank.Parameters(), TrainTinyGroup(1, kSteps)[0]));
 }
 
+TinyRank JoiningRank(Communicator& communicator) {
+  return TinyRank(communicator, RegroupingSpec(), TinyPlan(), FillTiny, InitialState::kOfPeers);
+}
+
+// Of three ranks the last one dies after it committed step 3, which the second one could not
+// commit; a rank without state takes part in the agreement on that step.
+TEST(TrainingStep, ARankWithoutStateLearnsWhoGivesIt) {
+  auto before = MakeLocalGroup(3, 4);
+  auto after = MakeLocalGroup(3, 4);
+  auto alone = MakeLocalGroup(1, 4);
+  LosesPeers losing(*before[1], 3);
+  const auto expect_joining = [](TinyRank& rank, int64_t step) {
+    EXPECT_EQ(rank.training_step().joining().donor, 0);
+    EXPECT_EQ(rank.training_step().joining().ranks, std::vector<int>{2});
+    EXPECT_EQ(rank.training_step().step(), step);
+  };
+  std::jthread dies([&] { TinyRank(*before[2], RegroupingSpec()).RunSteps(3); });
+  std::jthread commits([&] {
+    TinyRank rank(*before[0], RegroupingSpec());
+    rank.RunSteps(3);
+    rank.training_step().EnterGroup(*after[0]);
+    expect_joining(rank, 3);
+  });
+  std::jthread falls_behind([&] {
+    TinyRank rank(losing, RegroupingSpec());
+    EXPECT_THROW(rank.RunSteps(3), CollectiveError);
+    rank.training_step().EnterGroup(*after[1]);
+    expect_joining(rank, 3);
+  });
+  std::jthread joins([&] {
+    TinyRank rank = JoiningRank(*alone[0]);
+    EXPECT_FALSE(rank.training_step().EnterGroup(*after[2]).has_value());
+    expect_joining(rank, 0);
+  });
+}
+
+TEST(TrainingStep, AGroupInWhichNoRankHasTheStateEnds) {
+  auto alone = MakeLocalGroup(1, 4);
+  auto after = MakeLocalGroup(2, 4);
+  OnEachRank(after, [&](size_t rank) {
+    TinyRank member = JoiningRank(*alone[0]);
+    EXPECT_THROW(member.training_step().EnterGroup(*after[rank]), TrainingError);
+  });
+}
+
 TEST(TrainingStep, RanksThatAreTwoStepsApartCannotGoOnTogether) {
   auto alone = MakeLocalGroup(1, 4);
   auto after = MakeLocalGroup(2, 4);
