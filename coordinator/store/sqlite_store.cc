@@ -52,7 +52,8 @@ constexpr const char* kMigrations[] = {
     "DROP TABLE IF EXISTS checkpoints;",
     // The tables stay. From here on there may be records of sweeps and of groups that lost ranks.
     "-- version 8\n",
-    // The same for records of ranks that join a group, and for fields of runs that must not be lost.
+    // The same for records of ranks that join a group, and for fields of runs that must not be
+    // lost.
     "-- version 9\n"};
 
 std::string Quoted(std::string_view text) {
