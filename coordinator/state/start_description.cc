@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "base/file.h"
 #include "coordinator/state/initial_model.h"
 
 namespace gp::coordinator {
@@ -73,9 +72,8 @@ std::optional<KnownCheckpoint> FindCheckpointAt(const Cluster& cluster, const st
 }
 
 std::string DeletedModelRefusal(const Cluster& cluster, const std::string& path) {
-  const std::string folded = AbsolutePath(path, "/");
-  const auto run = DeletedRunAt(cluster, folded);
-  return run == nullptr ? "" : DeletedRefusal(*run, folded);
+  const auto run = DeletedRunAt(cluster, path);
+  return run == nullptr ? "" : DeletedRefusal(*run, path);
 }
 
 std::string InitialModelRefusal(const Cluster& cluster, const std::string& path) {

@@ -158,7 +158,8 @@ TEST_F(CheckpointVerifierTest, ADamagedOneGoesIntoQuarantineAndKeepsItsFiles) {
 }
 
 TEST_F(CheckpointVerifierTest, OneThatAnotherRunCouldNotBeginFromIsReadAndGoesIntoQuarantine) {
-  Begin({RunEnded{RunState::kFailed, "ended"}});
+  Begin({RankFailed{2, 0, ExitCause::kSignal, "killed", false, At(7)},
+         RunEnded{RunState::kFailed, "ended"}});
   ASSERT_TRUE(WriteFileAtomically(File("model.safetensors"), "damage").ok());
   const auto fail = [&](const std::string& run, const std::string& model) {
     Event submit = SampleSubmit(run, run);
@@ -167,16 +168,19 @@ TEST_F(CheckpointVerifierTest, OneThatAnotherRunCouldNotBeginFromIsReadAndGoesIn
     submission.parent_run.clear();
     submission.workers = 1;
     submission.resolved = "init_from: " + model + "\n";
+    submission.run_directory = JoinPath(root_.path(), run);
     reconciler_->Request(submit, [](const StatusOr<Admission>&) {});
+    EXPECT_TRUE(witness_.Wait(
+        [&](const Cluster& cluster) { return cluster.FindRun(RunId(run)) != nullptr; }));
     for (const EventBody& body : std::vector<EventBody>{
-             RunPlaced{1, {{0, NodeId("n"), SlotId("s")}}, "it fits", -1, 1, "", Device::kCpu},
+             RunPlaced{1, {{0, NodeId("n"), SlotId(run)}}, "it fits", -1, 1, "", Device::kCpu},
              RankFailed{1, 0, ExitCause::kConfig, "a digest differs", false, At(7)}}) {
       EXPECT_TRUE(reconciler_->Post({RunId(run), At(7), "scheduler", "", body}));
     }
   };
   fail("whole", earlier_);
   fail("child", directory_);
-  EXPECT_TRUE(WaitUntilQuarantined());
+  ASSERT_TRUE(WaitUntilQuarantined());
   const auto run = reconciler_->snapshot()->FindRun(RunId("r"));
   EXPECT_NE(run->FindQuarantined(kStep)->reason.find("run 'child' could not begin from"),
             std::string::npos)
@@ -192,7 +196,7 @@ TEST_F(CheckpointVerifierTest, OneThatIsGoneIsDamagedWhereItsSiblingsAreSeen) {
 }
 
 TEST_F(CheckpointVerifierTest, AStorageThatIsGoneSaysNothingAboutTheCheckpoint) {
-  ASSERT_TRUE(RemoveTree(JoinPath(root_.path(), "checkpoints")).ok());
+  ASSERT_TRUE(RemoveTree(JoinPath(root_.path(), "r/checkpoints")).ok());
   Begin();
   EXPECT_TRUE(WaitForRun([](const RunValue& run) {
     return run.suspicion && run.suspicion->verdict &&

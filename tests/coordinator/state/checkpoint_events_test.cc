@@ -57,7 +57,8 @@ TEST(CheckpointEvents, OneThatAnotherRunFoundDamagedLeavesTheCatalogueInAnyState
   auto before = *cluster.FindRun(RunId("r"));
   const Epoch epoch = before.FindCheckpoint(10)->epoch;
   const Event damaged{RunId("r"), At(9), "", "", CheckpointDamaged{10, "damaged", false, epoch}};
-  ASSERT_TRUE(Apply(damaged, cluster).ok());
+  const Status applied = Apply(damaged, cluster);
+  ASSERT_TRUE(applied.ok()) << applied;
   const auto run = cluster.FindRun(RunId("r"));
   EXPECT_EQ(run->FindCheckpoint(10), nullptr);
   EXPECT_EQ(run->state, before.state) << "its ranks go on";

