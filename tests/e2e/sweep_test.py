@@ -106,11 +106,12 @@ class Sweep(unittest.TestCase):
         said = service.submit("rates", SWEEP, "--request-id", "once")
         self.assertEqual(said.returncode, 0, said.stderr)
         self.assertIn("Submitted sweep rates: 12 trials, 2 at a time", said.stdout)
+        # At once: the name is free again when the sweep has ended.
+        self.assertEqual(service.submit("rates", SWEEP).returncode, 5)
         service.wait_for_ended("rates", 2)
         service.kill_coordinator()
         again = service.submit("rates", SWEEP, "--request-id", "once")
         self.assertIn("Submitted before: sweep rates", again.stdout, again.stderr)
-        self.assertEqual(service.submit("rates", SWEEP).returncode, 5)
         service.wait_for_ended("rates", 7)
         service.kill_coordinator()
         sweep = service.finish("rates")
