@@ -97,6 +97,7 @@ Json LegFields(const v1::Run& run) {
     PutText(one, "why_ended", leg.why_ended());
     PutTime(one, "ended_at", leg.has_ended_at(), leg.ended_at());
     PutText(one, "resolved", leg.resolved());
+    PutText(one, "request_id", leg.request_id());
     legs.push_back(std::move(one));
   }
   return legs;

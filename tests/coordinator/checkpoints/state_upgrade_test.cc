@@ -118,14 +118,17 @@ TEST_F(StateUpgrade, ADamagedDatabaseIsReportedByTheOneThatOpensIt) {
 TEST_F(StateUpgrade, ANewerStateIsRefusedWithTheWayBack) {
   MakeFirstVersion();
   ASSERT_TRUE(Start().ok());
-  Execute("state/gp.db",
-          "PRAGMA user_version = 9; INSERT INTO upgrades VALUES "
-          "(9, 'gp 7.0', '/backups/it''s here')");
+  const int newer = StoreDatabase().newest() + 1;
+  Execute("state/gp.db", fmt::format("PRAGMA user_version = {0}; INSERT INTO upgrades VALUES "
+                                     "({0}, 'gp 7.0', '/backups/it''s here')",
+                                     newer));
   const Status refused = Start().status();
   EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(Message(refused), HasSubstr("the store " + File("state/gp.db") +
-                                          " has version 9, written by a newer gp "
-                                          "(gp 7.0, which left the backup /backups/it's here)"));
+  EXPECT_THAT(Message(refused),
+              HasSubstr(fmt::format(
+                  "the store {} has version {}, written by a newer gp (gp 7.0, which left "
+                  "the backup /backups/it's here)",
+                  File("state/gp.db"), newer)));
   EXPECT_THAT(Message(refused), HasSubstr("restore (--restore) a backup that this version reads: " +
                                           File("state/backups/version-1")));
 }

@@ -362,9 +362,11 @@ TEST(Convert, ANodeIsToldFieldByField) {
 
 TEST(Convert, AnAssignmentIsToldFieldByField) {
   Assignment assignment{.run = std::make_shared<const RunValue>(FullRun()),
+                        .epoch = 7,
                         .rank = 1,
                         .slot = SlotId("s1"),
                         .incarnation = "process-1",
+                        .joins = true,
                         .resume = FullCheckpoint(10, 1.5),
                         .nccl_id = "00ff",
                         .stop = true,
@@ -375,7 +377,7 @@ TEST(Convert, AnAssignmentIsToldFieldByField) {
   const v1::Assignment told = ToProto(assignment, GroupKey(GroupKey::Bytes{1}));
   EXPECT_EQ(DifferenceBetween(Parse<v1::Assignment>(R"(
       run_id: "run-id" run_name: "tiny" epoch: 7 rank: 1 world_size: 2 slot_id: "s1"
-      incarnation: "process-1" kind: RUN_KIND_EVAL resolved: "name: tiny\nseed: 1\ninit_from: /models/gpt2\n"
+      incarnation: "process-1" joins: true kind: RUN_KIND_EVAL resolved: "name: tiny\nseed: 1\ninit_from: /models/gpt2\n"
       run_directory: "/storage/runs/r" of_owner: true begun: true begins_leg: true
       resume { step: 10 directory: "/storage/10" manifest_digest: "digest-10" }
       membership {
@@ -422,8 +424,9 @@ TEST(Convert, EveryKindOfEventIsDescribed) {
                   "extended to 200 steps", "it fits", "every rank is ready", "pause requested",
                   "paused at step 20", "resumed", "it fits", "every rank listens",
                   "every rank is ready", "rank 0: killed; the run goes on with 1 of 2 ranks",
-                  "changed", "the next leg begins", "cancel requested, without saving",
-                  "cancelled by the user",
+                  "a rank starts on n:s2", "it was killed", "a rank starts on n:s2",
+                  "1 rank joined on n:s2", "changed", "the next leg begins",
+                  "cancel requested, without saving", "cancelled by the user",
                   "label team=research set, label a removed, note changed"));
 }
 

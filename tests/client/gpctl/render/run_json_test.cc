@@ -56,10 +56,12 @@ TEST(RunJson, ARunHasAllItsFields) {
       note: "a lower rate" use { cores: 2.5 memory_bytes: 18 }
       legs {
         number: 10 first_step: 14 why_begun: "begun" begun_at { seconds: 60 nanos: 1 }
-        why_ended: "ended" ended_at { seconds: 120 nanos: 1 } resolved: "leg" target_steps: 15 }
+        why_ended: "ended" ended_at { seconds: 120 nanos: 1 } resolved: "leg" target_steps: 15
+        request_id: "first" }
       legs {
         number: 11 first_step: 16 why_begun: "again" begun_at { seconds: 180 nanos: 1 }
-        why_ended: "over" ended_at { seconds: 240 nanos: 1 } resolved: "leg 2" target_steps: 17 })");
+        why_ended: "over" ended_at { seconds: 240 nanos: 1 } resolved: "leg 2" target_steps: 17
+        request_id: "second" })");
   // The document omits the run's kind, because there is only one.
   EXPECT_EQ(Json(gpctl::RunFields(run)), Json::parse(R"({
       "run_id": "id", "name": "name", "namespace": "team", "priority": 2, "state": "running",
@@ -82,10 +84,10 @@ TEST(RunJson, ARunHasAllItsFields) {
       "leg": 10, "parent": {"run_id": "p", "leg": 7, "step": 250, "tokens": 8000, "name": "base", "deleted": true},
       "leaving_for": "leaving", "use": {"cores": 2.5, "memory_bytes": 18},
       "legs": [
-        {"leg": 10, "first_step": 14, "target_steps": 15, "why_begun": "begun",
+        {"leg": 10, "first_step": 14, "target_steps": 15, "request_id": "first", "why_begun": "begun",
          "begun_at": "1970-01-01T00:01:00Z", "why_ended": "ended",
          "ended_at": "1970-01-01T00:02:00Z", "resolved": "leg"},
-        {"leg": 11, "first_step": 16, "target_steps": 17, "why_begun": "again",
+        {"leg": 11, "first_step": 16, "target_steps": 17, "request_id": "second", "why_begun": "again",
          "begun_at": "1970-01-01T00:03:00Z", "why_ended": "over",
          "ended_at": "1970-01-01T00:04:00Z", "resolved": "leg 2"}],
       "labels": {"a": "b"}, "note": "a lower rate", "queue_position": 9, "submitted_by": "user ann", "run_directory": "/runs/id", "request_id": "request",

@@ -27,11 +27,11 @@ class ServiceContext : public ::testing::Test {
   std::ostringstream out_, err_;
   client::Interruption interruption_;
   Console console_{.in = in_,
-                         .out = out_,
-                         .err = err_,
-                         .interruption = interruption_,
-                         .clock = SystemClock(),
-                         .environment = {{"HOME", home_.path()}}};
+                   .out = out_,
+                   .err = err_,
+                   .interruption = interruption_,
+                   .clock = SystemClock(),
+                   .environment = {{"HOME", home_.path()}}};
   Session session_{GlobalOptions{}, console_};
 };
 
