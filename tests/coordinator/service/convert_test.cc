@@ -366,7 +366,6 @@ TEST(Convert, AnAssignmentIsToldFieldByField) {
                         .rank = 1,
                         .slot = SlotId("s1"),
                         .incarnation = "process-1",
-                        .joins = true,
                         .resume = FullCheckpoint(10, 1.5),
                         .nccl_id = "00ff",
                         .stop = true,
@@ -377,7 +376,7 @@ TEST(Convert, AnAssignmentIsToldFieldByField) {
   const v1::Assignment told = ToProto(assignment, GroupKey(GroupKey::Bytes{1}));
   EXPECT_EQ(DifferenceBetween(Parse<v1::Assignment>(R"(
       run_id: "run-id" run_name: "tiny" epoch: 7 rank: 1 world_size: 2 slot_id: "s1"
-      incarnation: "process-1" joins: true kind: RUN_KIND_EVAL resolved: "name: tiny\nseed: 1\ninit_from: /models/gpt2\n"
+      incarnation: "process-1" kind: RUN_KIND_EVAL resolved: "name: tiny\nseed: 1\ninit_from: /models/gpt2\n"
       run_directory: "/storage/runs/r" of_owner: true begun: true begins_leg: true
       resume { step: 10 directory: "/storage/10" manifest_digest: "digest-10" }
       membership {
@@ -390,7 +389,20 @@ TEST(Convert, AnAssignmentIsToldFieldByField) {
         kernels { key: "avx2" value: "choices" } })"),
                               told),
             "");
-  EXPECT_THAT(UnsetFields(told), IsEmpty());
+  EXPECT_THAT(UnsetFields(told), ElementsAre("joins"));
+}
+
+// It waits until a later group has it.
+TEST(Convert, ARankThatJoinsHasNoGroupYet) {
+  const Assignment assignment{.run = std::make_shared<const RunValue>(FullRun()),
+                              .epoch = 7,
+                              .rank = 2,
+                              .slot = SlotId("s1"),
+                              .joins = true};
+  const v1::Assignment told = ToProto(assignment, GroupKey(GroupKey::Bytes{1}));
+  EXPECT_TRUE(told.joins());
+  EXPECT_FALSE(told.has_membership());
+  EXPECT_FALSE(told.go());
 }
 
 TEST(Convert, AnEventIsToldFieldByField) {
