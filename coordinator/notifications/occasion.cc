@@ -52,6 +52,7 @@ std::optional<Occasion> OccasionOf(const Event& event, const Run& run) {
     if (ended->state == RunState::kFailed) return Occasion::kFailed;
   } else if (const auto* failed = std::get_if<RankFailed>(&event.body)) {
     if (failed->cause == ExitCause::kStalled) return Occasion::kStalled;
+    if (failed->cause == ExitCause::kDiverged) return Occasion::kDiverged;
   } else if (const auto* warned = std::get_if<RunWarned>(&event.body)) {
     if (warned->text.starts_with(contract::kDivergedPrefix)) return Occasion::kDiverged;
   } else if (const auto* sealed = std::get_if<CheckpointSealed>(&event.body)) {

@@ -26,7 +26,7 @@ struct Fault {
 int Blame(const Fault& fault) {
   const bool certain = fault.cause == ExitCause::kConfig || fault.cause == ExitCause::kUnfit ||
                        fault.cause == ExitCause::kDamagedCheckpoint ||
-                       fault.cause == ExitCause::kData;
+                       fault.cause == ExitCause::kData || fault.cause == ExitCause::kDiverged;
   if (certain) return 4;
   if (fault.cause == ExitCause::kStopped) return 2;
   return fault.cause == ExitCause::kCollective ? 1 : 3;
@@ -147,7 +147,8 @@ bool HadData(const Run& run) { return run.started_at || run.submission->data_see
 // Whether every retry would give the same error until a person fixes the cause.
 bool IsHopeless(const Run& run, ExitCause cause) {
   if (cause == ExitCause::kData) return !HadData(run);
-  return cause == ExitCause::kConfig || cause == ExitCause::kSpawnFailed;
+  return cause == ExitCause::kConfig || cause == ExitCause::kSpawnFailed ||
+         cause == ExitCause::kDiverged;
 }
 
 // Whether other nodes take over from one that lacks the run's data.
@@ -155,6 +156,25 @@ bool PassesOver(const Cluster& cluster, const Run& run, const Fault& fault, cons
   if (fault.cause != ExitCause::kData) return false;
   const NodeId& node = run.placement.at(static_cast<size_t>(fault.rank)).node;
   return FitsWithout(node, run, FindFreeSlots(cluster, policy));
+}
+
+// The run goes back to its newest checkpoint and on after the step that diverged, or it ends.
+void Rollback(const Run& run, const std::string& what, const Now& now, RankFailed& failed) {
+  const int rollbacks_max = run.submission->rollbacks_max;
+  const SealedCheckpoint* const checkpoint = run.LatestCheckpoint();
+  failed.retry = run.rollbacks < rollbacks_max && checkpoint != nullptr && failed.step >= 0;
+  failed.retry_at = now.wall;
+  if (failed.retry) {
+    failed.message = fmt::format(
+        "{}; going back to the checkpoint of step {} and on after step {}, without the batches in "
+        "between: {} of {} times (stability.rollbacks_max)",
+        what, checkpoint->step, failed.step + 1, run.rollbacks + 1, rollbacks_max);
+  } else if (checkpoint == nullptr) {
+    failed.message = what + "; there is no checkpoint to go back to";
+  } else {
+    failed.message = fmt::format("{}; gave up after going back {} times (stability.rollbacks_max)",
+                                 what, run.rollbacks);
+  }
 }
 
 // Failures that cannot repeat forever do not count towards retries_max: an unfit node is not used
@@ -174,6 +194,10 @@ Action Report(const Cluster& cluster, const Run& run, const Fault& fault, const 
   if (!end.empty()) {
     failed.retry = false;
     failed.message = what + end;
+    return {run.id, std::move(failed), "scheduler"};
+  }
+  if (fault.cause == ExitCause::kDiverged && run.submission->rollbacks_max > 0) {
+    Rollback(run, what, now, failed);
     return {run.id, std::move(failed), "scheduler"};
   }
   DamageReport damage;

@@ -22,7 +22,7 @@ constexpr double kPaceUnknown = -1;  // v1::Progress::pace_seconds
 static_assert(static_cast<int>(RunState::kCancelled) == v1::RUN_STATE_CANCELLED);
 static_assert(static_cast<int>(RunState::kBackoff) == v1::RUN_STATE_BACKOFF);
 static_assert(static_cast<int>(RankPhase::kExited) == v1::RANK_PHASE_EXITED);
-static_assert(static_cast<int>(ExitCause::kStalled) == v1::EXIT_CAUSE_STALLED);
+static_assert(static_cast<int>(ExitCause::kDiverged) == v1::EXIT_CAUSE_DIVERGED);
 
 google::protobuf::Timestamp ToProto(Timestamp time) {
   return rpc::ToTimestamp(time.time_since_epoch().count());
@@ -66,6 +66,7 @@ v1::Progress ToProto(const Run& run, const Progress& progress) {
   if (progress.newest) {
     rpc::WriteFields(Summarised(progress), to);
     to.set_skipped_steps(progress.skipped_steps);
+    to.set_skipped_spikes(progress.skipped_spikes);
     to.set_pace_seconds(progress.pace.forecasts() ? progress.pace.SecondsPerStep() : kPaceUnknown);
   }
   // A target from the trainer takes precedence: only the trainer can tell how many steps fit into a
@@ -443,6 +444,7 @@ v1::Assignment ToProto(const Assignment& from, const GroupKey& key) {
   to.set_of_owner(submission.of_owner);
   to.set_begun(run.started_at.has_value());
   to.set_begins_leg(run.leg.number > 1 && run.resume_step == run.leg.first_step);
+  to.set_passes_over(run.passes_over);
   if (from.resume)
     rpc::WriteFields<contract::WrittenCheckpoint>(*from.resume, *to.mutable_resume());
   if (run.group) {

@@ -49,6 +49,9 @@ StatusOr<Submission> ToSubmission(const runspec::RunSpec& spec,
     to.survivors_min = spec.resources.min_workers;
   }
   to.retries_max = spec.retries.max;
+  if (spec.stability.on_divergence == runspec::OnDivergence::kRollback) {
+    to.rollbacks_max = spec.stability.rollbacks_max;
+  }
   to.retry_backoff = duration_cast<microseconds>(spec.retries.backoff);
   to.retry_backoff_max = duration_cast<microseconds>(spec.retries.backoff_max);
   to.keep_last = spec.checkpoint.keep_last;

@@ -147,6 +147,9 @@ Status ApplyBody(const RankFailed& failed, RunChange& change) {
     run.unfit_nodes[node] = failed.message;
   } else if (failed.cause == ExitCause::kDamagedCheckpoint) {
     ApplyDamageReport(failed, run);
+  } else if (failed.cause == ExitCause::kDiverged && failed.retry) {
+    ++run.rollbacks;
+    run.passes_over = failed.step + 1;
   } else if (!failed.passes_over) {
     ++run.failures_since_seal;
   }

@@ -57,6 +57,8 @@ void BeginNextLeg(const RunChange& change, Run& run) {
   run.suspicion.reset();
   run.lacking_nodes.clear();
   run.resume_step = -1;
+  run.rollbacks = 0;
+  run.passes_over = 0;
 }
 
 }  // namespace

@@ -30,6 +30,8 @@ std::string_view Name(ExitCause cause) {
       return "missing or changed data";
     case ExitCause::kStalled:
       return "made no progress";
+    case ExitCause::kDiverged:
+      return "diverged";
     case ExitCause::kUnspecified:
       break;
   }

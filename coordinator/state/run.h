@@ -43,6 +43,8 @@ struct Submission {
   // all ranks start again.
   int survivors_min = 0;
   int retries_max = 0;
+  // stability.on_divergence: rollback: how often the run goes back. 0: it never does.
+  int rollbacks_max = 0;
   std::chrono::microseconds retry_backoff{0};
   std::chrono::microseconds retry_backoff_max{0};
   int kind = 1;  // gp.v1.RunKind
@@ -93,6 +95,7 @@ struct Submission {
     visit(FieldInfo{"target_tokens"}, &Submission::target_tokens);
     visit(FieldInfo{"survivors_min"}, &Submission::survivors_min);
     visit(FieldInfo{"retries_max"}, &Submission::retries_max);
+    visit(FieldInfo{"rollbacks_max"}, &Submission::rollbacks_max);
     visit(FieldInfo{"kind"}, &Submission::kind);
     visit(FieldInfo{"run_directory"}, &Submission::run_directory);
     visit(FieldInfo{"keep_last"}, &Submission::keep_last);
@@ -268,6 +271,10 @@ struct Run {
   int idle_exits = 0;
   int64_t exited_step = -1;
   NodeId exited_on;
+  // Of the newest leg: how often it went back to a checkpoint because it diverged, and the newest
+  // step where it did. A start with an older checkpoint goes on after that step. 0: it never did.
+  int rollbacks = 0;
+  int64_t passes_over = 0;
   bool gave_up = false;    // no retry follows; the next plan ends the run as failed
   bool set_aside = false;  // ended because of a bug in the coordinator
   Timestamp failed_at{};

@@ -80,7 +80,9 @@ std::string InitialModelName(const Run& run, const Cluster& cluster) {
 
 std::string DescribeStart(const Run& run, const Cluster& cluster) {
   if (const SealedCheckpoint* own = run.LatestCheckpoint()) {
-    return fmt::format("from step {}", own->step);
+    if (own->step >= run.passes_over) return fmt::format("from step {}", own->step);
+    return fmt::format("from the state of step {}, on after step {}, where it diverged", own->step,
+                       run.passes_over);
   }
   const std::string model = InitialModelName(run, cluster);
   const char* const what = run.submission->keeps_data_position ? "checkpoint" : "model";

@@ -27,7 +27,8 @@ std::string InitialModelRefusal(const Cluster& cluster, const std::string& path)
 // otherwise its path; empty when it started from scratch.
 std::string InitialModelName(const Run& run, const Cluster& cluster);
 
-// "from step 250" for the run's own newest checkpoint. Before there is one: "from the model
+// "from step 250" for the run's own newest checkpoint; also says where the run diverged if it goes
+// on after that. Before there is one: "from the model
 // base@250" for the parent's run and step ("from the checkpoint base@250" if it continues in the
 // parent's data), "from the model /models/gpt2", or "from scratch". Also says when its checkpoints
 // are damaged or gone.

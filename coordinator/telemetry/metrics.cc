@@ -37,7 +37,8 @@ constexpr ExitCause kFailureCauses[] = {ExitCause::kUnspecified, ExitCause::kSig
                                         ExitCause::kConfig,      ExitCause::kStorage,
                                         ExitCause::kError,       ExitCause::kSpawnFailed,
                                         ExitCause::kUnfit,       ExitCause::kDamagedCheckpoint,
-                                        ExitCause::kData,        ExitCause::kStalled};
+                                        ExitCause::kData,        ExitCause::kStalled,
+                                        ExitCause::kDiverged};
 
 const Histogram::BucketBoundaries kWriteSeconds = {0.0005, 0.001, 0.0025, 0.005, 0.01,
                                                    0.025,  0.05,  0.1,    0.25,  1};
@@ -109,6 +110,8 @@ std::string CauseLabel(ExitCause cause) {
       return "damaged_checkpoint";
     case ExitCause::kStalled:
       return "stalled";
+    case ExitCause::kDiverged:
+      return "diverged";
     // Every failure without a trainer's exit (scheduler/recovery.cc): the node was silent for
     // longer than the lease, the agent restarted without the trainer, the trainer's process was
     // replaced, or not every rank was ready within runs.start_timeout.

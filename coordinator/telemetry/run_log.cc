@@ -74,6 +74,7 @@ void Progress::Add(const contract::TrainingPoint& point) {
   flops_taken += point.mfu * point.peak_flops * point.step_seconds;
   if (!point.warning.empty()) warning = point.warning;
   if (point.skipped) ++skipped_steps;
+  if (point.spike) ++skipped_spikes;
   for (const auto& [name, value] : point.scores) {
     if (scores.size() < kScoresMax || scores.contains(name)) scores[name] = {value, point.step};
   }

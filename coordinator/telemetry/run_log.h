@@ -75,6 +75,7 @@ struct Progress {
   bool best_known = true;
   std::string warning;  // the newest one
   int64_t skipped_steps = 0;
+  int64_t skipped_spikes = 0;           // those of skipped_steps whose loss was a spike
   std::map<std::string, Score> scores;  // the newest of each name
   std::vector<EpochStart> epochs;       // by epoch; epochs that committed a step
   // Sums over all epochs: a step that was repeated counts each time.

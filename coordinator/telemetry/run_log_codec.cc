@@ -84,6 +84,7 @@ std::string EncodeSummary(const RunSummary& summary) {
   }
   stored.set_warning(progress.warning);
   stored.set_skipped_steps(progress.skipped_steps);
+  stored.set_skipped_spikes(progress.skipped_spikes);
   for (const EpochStart& start : progress.epochs) {
     pb::EpochStart& to = *stored.add_epochs();
     to.set_epoch(start.epoch);
@@ -121,6 +122,7 @@ std::optional<RunSummary> DecodeSummary(std::string_view bytes) {
   }
   progress.warning = stored.warning();
   progress.skipped_steps = stored.skipped_steps();
+  progress.skipped_spikes = stored.skipped_spikes();
   for (const pb::EpochStart& start : stored.epochs()) {
     progress.epochs.push_back(FromStored(start));
   }

@@ -113,7 +113,8 @@ RunSeries::RunSeries(const Run& run, RunFamilies& families)
   Set(*families_.point.at("step"), 0);
   Set(families_.epoch, static_cast<double>(run.epoch));
   Raise(families_.failures, run.failures);
-  Raise(families_.skipped, 0, {{"reason", "nonfinite"}});
+  for (const char* reason : {"nonfinite", "spike"})
+    Raise(families_.skipped, 0, {{"reason", reason}});
   for (RunFamilies::Counters* family : {&families_.steps, &families_.tokens, &families_.flops}) {
     Raise(*family, 0);
   }
@@ -177,7 +178,10 @@ void RunSeries::Observe(const Event& event, const Run& run) {
 void RunSeries::Observe(const Progress& progress) {
   times_.SetEpochs(progress.epochs);
   SeeRecovery(progress);
-  Raise(families_.skipped, static_cast<double>(progress.skipped_steps), {{"reason", "nonfinite"}});
+  const auto spikes = static_cast<double>(progress.skipped_spikes);
+  Raise(families_.skipped, static_cast<double>(progress.skipped_steps) - spikes,
+        {{"reason", "nonfinite"}});
+  Raise(families_.skipped, spikes, {{"reason", "spike"}});
   Raise(families_.steps, static_cast<double>(progress.steps_taken));
   Raise(families_.tokens, static_cast<double>(progress.tokens_taken));
   Raise(families_.flops, progress.flops_taken);

@@ -52,6 +52,7 @@ void Fields(Archive& archive, Start& m) {
   archive("logical_shards", m.logical_shards);
   archive("begun", m.begun);
   archive("begins_leg", m.begins_leg);
+  archive("passes_over", m.passes_over);
   archive("isa", m.isa);
   archive("kernels", m.kernels);
 }
@@ -379,7 +380,7 @@ class Reader {
   static bool Assign(const Json& json, ExitCause& value) {
     int number = 0;
     if (!Assign(json, number) || number < 0) return false;
-    const bool known = number <= static_cast<int>(ExitCause::kStalled);
+    const bool known = number <= static_cast<int>(ExitCause::kDiverged);
     value = known ? static_cast<ExitCause>(number) : ExitCause::kError;
     return true;
   }

@@ -20,6 +20,7 @@ enum class ExitCause {
   kDamagedCheckpoint = 11,  // according to this rank; another reader verifies it
   kData = 12,               // data is missing on this node, or is not what the run began with
   kStalled = 13,            // made no progress and was killed for it
+  kDiverged = 14,           // the loss or a gradient was not finite, or much too high
 };
 
 }  // namespace gp::contract

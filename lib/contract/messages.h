@@ -56,6 +56,9 @@ struct Start {
   std::optional<bool> begun;  // the run has trained before: its data was good then
   // The checkpoint to resume from belongs to the leg before the run's newest leg.
   std::optional<bool> begins_leg;
+  // The training diverged after the checkpoint to resume from, at this step: the engine goes on
+  // after it. Absent or 0: it goes on after the checkpoint.
+  std::optional<int64_t> passes_over;
   // The instruction set and the kernel choices that an earlier epoch decided on, as in Configure;
   // empty: none yet.
   std::string isa;

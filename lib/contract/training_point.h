@@ -46,9 +46,10 @@ struct TrainingPoint {
   // The evaluation's other results by name: kBitsPerByte, TASK/STYLE/acc, TASK/STYLE/acc_norm.
   std::map<std::string, double> scores;
   uint64_t epoch = 0;  // readers keep the highest epoch of a step
-  // The loss or the gradient was not finite, or the fp16 loss scale was too large: the update was
-  // not applied.
+  // The update was not applied: the loss or the gradient was not finite, the fp16 loss scale was
+  // too large, or, if `spike`, the loss was far above the recent ones (stability.spike_sigma).
   bool skipped = false;
+  bool spike = false;
   StepPhases phases;
   double peak_flops = 0;    // FLOP/s of all ranks together; 0 when unknown
   std::string peak_source;  // "measured", "table"; empty when peak_flops is unknown
@@ -119,6 +120,7 @@ struct TrainingPoint {
     visit(FieldInfo{.name = "scores", .omit_default = true}, &P::scores);
     visit(FieldInfo{.name = "epoch", .key = "epoch", .recorded = false}, &P::epoch);
     visit(FieldInfo{.name = "skipped", .key = "skipped"}, &P::skipped);
+    visit(FieldInfo{.name = "spike", .key = "spike", .omit_default = true}, &P::spike);
     visit(FieldInfo{.name = "phases",
                     .key = "phases",
                     .gauge = "gp_run_step_phase_seconds",

@@ -36,6 +36,13 @@ struct TrainingRecord {
   std::optional<double> best_loss;
   std::optional<int64_t> best_step;
   std::optional<int64_t> evaluations_without_gain;
+  // What stability.on_divergence follows: count, mean and variance of the recent losses, how many
+  // steps in a row were skipped, and all skipped steps ("37,120-131").
+  std::optional<int64_t> losses;
+  std::optional<double> loss_mean;
+  std::optional<double> loss_variance;
+  std::optional<int64_t> skips_in_a_row;
+  std::optional<std::string> skipped_steps;
   std::optional<std::string> stream_position;  // resume position of data.stream: JSON
   // What the order of the training data depends on, as in run files.
   std::optional<uint64_t> seed;
@@ -66,6 +73,11 @@ struct TrainingRecord {
     visit(FieldInfo{"best_loss"}, &TrainingRecord::best_loss);
     visit(FieldInfo{"best_step"}, &TrainingRecord::best_step);
     visit(FieldInfo{"evaluations_without_gain"}, &TrainingRecord::evaluations_without_gain);
+    visit(FieldInfo{"losses"}, &TrainingRecord::losses);
+    visit(FieldInfo{"loss_mean"}, &TrainingRecord::loss_mean);
+    visit(FieldInfo{"loss_variance"}, &TrainingRecord::loss_variance);
+    visit(FieldInfo{"skips_in_a_row"}, &TrainingRecord::skips_in_a_row);
+    visit(FieldInfo{"skipped_steps"}, &TrainingRecord::skipped_steps);
     visit(FieldInfo{"stream_position"}, &TrainingRecord::stream_position);
     visit(FieldInfo{"seed"}, &TrainingRecord::seed);
     visit(FieldInfo{"order"}, &TrainingRecord::order);

@@ -35,6 +35,9 @@ enum class BatchOrder {
 // What a run does when a rank dies: all ranks start again from the newest sealed checkpoint, or the
 // others form a new group and go on with the state that they hold.
 enum class Recovery { kRestart, kInPlace };
+// What a run does when a step diverges (stability.on_divergence): it ends, leaves the step's batch
+// out, or goes back to a checkpoint and leaves out all batches up to that step.
+enum class OnDivergence { kStop, kSkip, kRollback };
 // One document of a stream's plain text: the whole file | the text between blank lines | a line.
 enum class DocumentSplit { kFile, kBlankLine, kLine };
 // The format of the data's files. kAuto: by their names and contents; files that look like
@@ -180,8 +183,11 @@ struct CheckpointSpec {
 };
 
 struct StabilitySpec {
-  bool skip_nonfinite = true;
+  OnDivergence on_divergence = OnDivergence::kSkip;
+  double spike_sigma = 0;      // standard deviations above the recent mean loss; 0: off
+  bool skip_nonfinite = true;  // with kSkip
   int64_t consecutive_skips_max = 10;
+  int rollbacks_max = 3;
   Recovery recovery = Recovery::kRestart;
 
   bool operator==(const StabilitySpec&) const = default;

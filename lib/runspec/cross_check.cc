@@ -404,6 +404,32 @@ void WarnOfRecovery(const RunSpec& spec, Problems& warnings) {
   }
 }
 
+// Warns of keys that the policy does not use.
+void WarnOfDivergence(const RunSpec& spec, Problems& warnings) {
+  const StabilitySpec& stability = spec.stability;
+  const StabilitySpec defaults;
+  const auto unused = [&](const char* key, bool set, OnDivergence policy, const char* name) {
+    if (!set || stability.on_divergence == policy) return;
+    warnings.push_back(
+        {{key},
+         fmt::format("{} has no effect: it belongs to stability.on_divergence: {}", key, name),
+         "leave it out"});
+  };
+  unused("stability.skip_nonfinite", !stability.skip_nonfinite, OnDivergence::kSkip, "skip");
+  unused("stability.consecutive_skips_max",
+         stability.consecutive_skips_max != defaults.consecutive_skips_max, OnDivergence::kSkip,
+         "skip");
+  unused("stability.rollbacks_max", stability.rollbacks_max != defaults.rollbacks_max,
+         OnDivergence::kRollback, "rollback");
+  const CheckpointSpec& checkpoint = spec.checkpoint;
+  const bool saves = checkpoint.every_auto || checkpoint.every_steps > 0 || checkpoint.on_best;
+  if (stability.on_divergence != OnDivergence::kRollback || saves) return;
+  warnings.push_back({{"checkpoint.every", "stability.on_divergence"},
+                      "stability.on_divergence: rollback has nothing to go back to: the run saves "
+                      "its last step only",
+                      "set checkpoint.every"});
+}
+
 }  // namespace
 
 std::string DescribeSmallVocabulary(const RunSpec& spec, int64_t tokenizer_vocabulary) {
@@ -464,6 +490,7 @@ Problems CrossWarnings(const RunSpec& spec) {
          ""});
   }
   WarnOfRecovery(spec, warnings);
+  WarnOfDivergence(spec, warnings);
   if (spec.resources.device == "auto") {
     for (const GpuSetting& setting : GpuSettingsOf(spec)) {
       warnings.push_back({{setting.key},

@@ -679,17 +679,41 @@ std::vector<RunField> CheckpointFields() {
 
 std::vector<RunField> TroubleFields() {
   return {
+      {{.path = "stability.on_divergence",
+        .doc = "What the run does with a step that diverges: its loss or gradient is not finite, "
+               "or its loss is a spike (spike_sigma). The step never changes the weights. skip: "
+               "its batch is left out and the run goes on. stop: the run ends as failed, with the "
+               "cause diverged; so it does when its loss is far above its best or a uniform guess "
+               "for many steps, which is otherwise a warning. rollback: the run goes back to its "
+               "newest checkpoint and on after the step, without the batches in between.",
+        .choices = {"stop", "skip", "rollback"},
+        .also = {"on_spike", "on_nan", "loss_spike"}},
+       GP_SLOT(stability.on_divergence)},
+      {{.path = "stability.spike_sigma",
+        .doc = "A step has diverged when its loss is more than this number of standard deviations "
+               "above the mean of about the last 64 losses; 6 is a good value. 0: only losses and "
+               "gradients that are not finite count. The first 64 steps are not judged.",
+        .min = 0,
+        .max = 1e6,
+        .also = {"spike_threshold", "z_score", "loss_spike_threshold"}},
+       GP_SLOT(stability.spike_sigma)},
       {{.path = "stability.skip_nonfinite",
-        .doc = "Skip the update of a step whose loss or gradient is not finite. false: such a step "
-               "fails the attempt; see retries."},
+        .doc = "With on_divergence: skip. false: a step whose loss or gradient is not finite ends "
+               "the run as failed, and only spikes are skipped."},
        GP_SLOT(stability.skip_nonfinite)},
       {{.path = "stability.consecutive_skips_max",
-        .doc = "Most steps in a row that may be skipped. One more fails the attempt, which is "
-               "retried from the newest checkpoint; see retries.",
+        .doc = "With on_divergence: skip, most steps in a row that may be skipped. One more ends "
+               "the run as failed.",
         .unit = "steps",
         .min = 0,
         .max = 1e9},
        GP_SLOT(stability.consecutive_skips_max)},
+      {{.path = "stability.rollbacks_max",
+        .doc = "With on_divergence: rollback, how often the run goes back. One more divergence "
+               "ends it as failed.",
+        .min = 1,
+        .max = 1e6},
+       GP_SLOT(stability.rollbacks_max)},
       {{.path = "stability.recovery",
         .doc = "What the run does when a rank dies. restart: all ranks start again from the newest "
                "checkpoint. in_place: the other ranks keep their state and go on in the same step, "

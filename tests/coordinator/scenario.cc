@@ -27,7 +27,8 @@ const std::map<std::string, ExitCause> kCauses = {{"error", ExitCause::kError},
                                                   {"storage", ExitCause::kStorage},
                                                   {"damaged", ExitCause::kDamagedCheckpoint},
                                                   {"data", ExitCause::kData},
-                                                  {"stalled", ExitCause::kStalled}};
+                                                  {"stalled", ExitCause::kStalled},
+                                                  {"diverged", ExitCause::kDiverged}};
 
 // A parsed command such as "submit a workers=2 final": its verb, its object, and its options by
 // name.
@@ -290,6 +291,7 @@ class World {
     submission.workers = command.Number("workers", 1);
     submission.device = DeviceNamed(command.Text("device", "cpu")).value();
     submission.survivors_min = command.Number("survivors", 0);
+    submission.rollbacks_max = command.Number("rollbacks", 0);
     submission.priority = command.Number("priority", 0);
     submission.retries_max = command.Number("retries", 3);
     submission.retry_backoff = std::chrono::milliseconds(500);

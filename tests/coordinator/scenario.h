@@ -12,6 +12,7 @@
 //   busy NAME                                  prints how many of its slots are not empty
 //   submit RUN [workers=N] [device=D] [priority=N] [retries=N] [keep_last=N] [keep_every=N] [seen]
 //       with survivors=N                       when ranks die, N others are enough to go on
+//       with rollbacks=N                       it goes back N times when it diverges
 //       with from=PARENT@STEP                  it begins from this checkpoint of a run
 //       with keeps                             and goes on in the parent's data
 //   cancel RUN [now]   pause RUN   resume RUN
@@ -24,7 +25,8 @@
 //       running RUN step=N                     and the last step that it has committed
 //   hold RUN [rank=N]                          a rank has lost a peer and waits for another group
 //   exit RUN [rank=N] cause=CAUSE [code=N]     a rank ends: error signal (9) collective config
-//                                              storage unfit damaged data stalled completed stopped
+//                                              storage unfit damaged data stalled diverged
+//                                              completed stopped
 //   write RUN step=N [loss=X] [final]          rank 0 wrote a checkpoint
 //   await RUN [rank=N] peer=N ms=N             a rank has waited for this peer; its limit is 2 s
 //       with nothing instead of peer=N         it computes

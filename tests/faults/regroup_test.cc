@@ -172,6 +172,54 @@ TEST_F(RegroupFault, RanksOfAnotherAgentGoOnWhenOneDies) {
   PrintDelays();
 }
 
+TEST_F(RegroupFault, TwoOfFourRanksThatDieAtOnceAreLeftBehind) {
+  std::cout << "GP_FAULT_SEED=" << seed_ << "\n";
+  cluster_.StartWorker("node-a", {.slots = 4});
+  const std::string run = cluster_.Submit(InPlaceRun(4));
+  cluster_.WaitForStep(run, Draw(kFirstKill, kStepsApart));
+  const std::vector<int64_t> moments = {KillOne(), KillOne()};
+  cluster_.WaitFor(run, [](const v1::Run& now) {
+    return now.reason().find("the run goes on with 2 of 4 ranks") != std::string::npos;
+  });
+  const v1::Run end = cluster_.WaitForEnd(run);
+  EXPECT_EQ(end.state(), v1::RUN_STATE_SUCCEEDED) << end.reason();
+  EXPECT_EQ(CountEvents(cluster_, run, "placed"), 1) << "it was started again";
+  EXPECT_TRUE(FinalWeights(cluster_, run) == UndisturbedWeights(kSteps)) << "seed " << seed_;
+  NoteDelays(run, moments);
+  PrintDelays();
+}
+
+TEST_F(RegroupFault, WhenAllRanksDieTheRunGoesOnFromItsNewestCheckpoint) {
+  std::cout << "GP_FAULT_SEED=" << seed_ << "\n";
+  cluster_.StartWorker("node-a", {.slots = 4});
+  const std::string run = cluster_.Submit(InPlaceRun(4));
+  cluster_.WaitForStep(run, Draw(kFirstKill, kStepsApart));
+  for (int rank = 0; rank < 4; ++rank) KillOne();
+  const v1::Run end = cluster_.WaitForEnd(run);
+  EXPECT_EQ(end.state(), v1::RUN_STATE_SUCCEEDED) << end.reason();
+  EXPECT_EQ(CountEvents(cluster_, run, "placed"), 2);
+  EXPECT_TRUE(FinalWeights(cluster_, run) == UndisturbedWeights(kSteps)) << "seed " << seed_;
+}
+
+// Only the coordinator forms groups, so the others hold their state until it is back.
+TEST_F(RegroupFault, RanksThatHoldGoOnWhenTheCoordinatorIsBack) {
+  std::cout << "GP_FAULT_SEED=" << seed_ << "\n";
+  cluster_.StartWorker("node-a", {.slots = 4});
+  const std::string run = cluster_.Submit(InPlaceRun(4));
+  cluster_.WaitForStep(run, Draw(kFirstKill, kStepsApart));
+  cluster_.coordinator().Kill();
+  KillOne();
+  const int64_t returned = NowMicros();
+  cluster_.StartCoordinator();
+  const v1::Run end = cluster_.WaitForEnd(run);
+  EXPECT_EQ(end.state(), v1::RUN_STATE_SUCCEEDED) << end.reason();
+  EXPECT_EQ(CountEvents(cluster_, run, "placed"), 1) << "it was started again";
+  EXPECT_EQ(CountEvents(cluster_, run, "reconfigured"), 1);
+  EXPECT_TRUE(FinalWeights(cluster_, run) == UndisturbedWeights(kSteps)) << "seed " << seed_;
+  NoteDelays(run, {returned});
+  PrintDelays();
+}
+
 INSTANTIATE_TEST_SUITE_P(Cpus, RegroupKills, ::testing::Values(Case{2, 6}, Case{4, 3}));
 
 }  // namespace

@@ -39,6 +39,7 @@ link::Start ToStart(const v1::Assignment& assignment, const std::string& data_ad
   start.logical_shards = choices.logical_shards();
   start.begun = assignment.begun();
   start.begins_leg = assignment.begins_leg();
+  start.passes_over = assignment.passes_over();
   start.isa = choices.isa();
   start.kernels = {choices.kernels().begin(), choices.kernels().end()};
   return start;

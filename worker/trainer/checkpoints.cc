@@ -158,6 +158,28 @@ void RestoreLossScale(const TrainingRecord& record, std::optional<LossScale>& sc
   scale->Restore(state);
 }
 
+void RecordDivergence(const DivergenceGuard::State& state, TrainingRecord& record) {
+  if (state.losses > 0) {
+    record.losses = state.losses;
+    record.loss_mean = state.mean;
+    record.loss_variance = state.variance;
+  }
+  if (state.skips_in_a_row > 0) record.skips_in_a_row = state.skips_in_a_row;
+  if (state.skipped.count() > 0) record.skipped_steps = state.skipped.Text();
+}
+
+void RestoreDivergence(const TrainingRecord& record, DivergenceGuard& guard) {
+  DivergenceGuard::State state;
+  state.losses = record.losses.value_or(0);
+  state.mean = record.loss_mean.value_or(0);
+  state.variance = record.loss_variance.value_or(0);
+  state.skips_in_a_row = record.skips_in_a_row.value_or(0);
+  auto skipped = SkippedSteps::Parse(record.skipped_steps.value_or(""));
+  if (!skipped) throw TrainingError(ExitCause::kStorage, "record.skipped_steps lists no steps");
+  state.skipped = *std::move(skipped);
+  guard.Restore(state);
+}
+
 // Records the position of the stream before the next step.
 void RecordStream(const PreparedRun& run, int64_t step, TrainingRecord& record) {
   if (run.dataset.stream == nullptr) return;
@@ -335,6 +357,7 @@ CheckpointState Checkpoints::StateOf(TrainingStep& training_step, const RunBudge
   RecordLossScale(training_step.loss_scale(), state.record);
   state.record.micro_batch = run_.spec.batch.micro_batch;
   RecordBudget(budget, state.record);
+  RecordDivergence(training_step.divergence_guard().state(), state.record);
   RecordStream(run_, training_step.step(), state.record);
   state.parameters = run_.model->parameters();
   const bool gathered = training_step.shards() != nullptr;
@@ -443,6 +466,7 @@ std::optional<double> RestoreState(const contract::ResumePoint& resume, Prepared
                     resume.directory);
   training_step.ResumeAfter(manifest->step);
   RestoreBudget(manifest->record, budget);
+  RestoreDivergence(manifest->record, training_step.divergence_guard());
   RestoreStream(*manifest, run);
   return manifest->validation_loss;
 }
@@ -460,6 +484,7 @@ void TakeOver(PreparedRun& run, TrainingStep& training_step, RunBudget& budget) 
   }
   if (kept.data) {
     training_step.ResumeAfter(manifest.step);
+    RestoreDivergence(manifest.record, training_step.divergence_guard());
     RestoreStream(manifest, run);
     RestoreEarlyStop(manifest.record, budget.early_stop());
     // The earlier run ended with this checkpoint; this one waits for an improvement again.

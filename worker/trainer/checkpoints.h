@@ -121,8 +121,9 @@ contract::ExitCause CauseOfUnreadable(const Status& status, const std::string& d
 runspec::TrainingStart StartOf(const PreparedRun& run,
                                const std::optional<contract::ResumePoint>& resume);
 
-// Loads parameters, moments, step, budget, loss scale and the stream's position from the checkpoint
-// to resume from. Returns the checkpoint's validation loss, if it was evaluated.
+// Loads parameters, moments, step, budget, loss scale, what the divergence guard has seen and the
+// stream's position from the checkpoint to resume from. Returns the checkpoint's validation loss,
+// if it was evaluated.
 std::optional<double> RestoreState(const contract::ResumePoint& resume, PreparedRun& run,
                                    TrainingStep& training_step, RunBudget& budget);
 

@@ -68,7 +68,7 @@ class ManagedTraining final : public TrainingEvents {
     ExchangeHello();
     start_ = Await<link::Start>("Start");
     epoch_ = start_.epoch;
-    step_ = start_.resume ? start_.resume->step : 0;
+    step_ = std::max(start_.resume ? start_.resume->step : 0, start_.passes_over.value_or(0));
     runspec::RunSpec spec = LoadResolved(start_.resolved);
     ThrowIfUnusable(files_.Check(spec), /*begun=*/false);
     ResolveDevice(spec);
@@ -243,6 +243,7 @@ class ManagedTraining final : public TrainingEvents {
             .resume = start_.resume,
             .begun = start_.begun.value_or(false),
             .begins_leg = start_.begins_leg.value_or(false),
+            .passes_over = start_.passes_over.value_or(0),
             .storage = storage_};
   }
 

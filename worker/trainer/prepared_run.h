@@ -38,6 +38,7 @@ struct TrainingPlace {
   std::optional<contract::ResumePoint> resume;
   bool begun = false;                   // the run has trained before: its data was good then
   bool begins_leg = false;              // `resume` is of the leg before the run's newest leg
+  int64_t passes_over = 0;              // the steps after `resume` up to this one diverged; 0: none
   std::shared_ptr<RunStorage> storage;  // nullptr: this process is not confined
 };
 

@@ -58,7 +58,12 @@ std::string CheckpointsOf(const TrainingPlace& place) {
 class StandaloneTraining final : public TrainingEvents {
  public:
   explicit StandaloneTraining(const StandaloneOptions& options)
-      : spec_(LoadSpecFile(options)), place_(PlaceOf(spec_, options)) {}
+      : spec_(LoadSpecFile(options)), place_(PlaceOf(spec_, options)) {
+    if (spec_.stability.on_divergence != runspec::OnDivergence::kRollback) return;
+    throw TrainingError(ExitCause::kConfig,
+                        "stability.on_divergence: rollback needs the service, which decides where "
+                        "the run goes on; submit it, or use skip or stop");
+  }
 
   void Run(const Clock& clock, const std::stop_token& stop) {
     const auto found = ValueOrThrow(

@@ -5,6 +5,7 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "base/machine/progress.h"
+#include "contract/divergence_warning.h"
 #include "formats/recorded_precision.h"
 #include "formats/sha256.h"
 #include "plan/batch_ramp.h"
@@ -161,10 +162,31 @@ void TrainingLoop::LoadInitialState() {
   if (place_.resume) {
     evaluation_owed_ = !RestoreState(*place_.resume, run_, *training_step_, budget_).has_value();
     if (place_.begins_leg) budget_.early_stop().BeginLeg();
+    if (place_.passes_over > training_step_->step()) PassOver(place_.passes_over);
   } else if (run_.kept) {
     TakeOver(run_, *training_step_, budget_);
     evaluation_owed_ = run_.kept->data && !run_.kept->manifest.validation_loss;
   }
+}
+
+// Goes on after `step`, where the training diverged, with the state of an earlier step: the steps
+// in between count as taken and change nothing, so their batches are left out.
+void TrainingLoop::PassOver(int64_t step) {
+  const int64_t from = training_step_->step();
+  DivergenceGuard& guard = training_step_->divergence_guard();
+  DivergenceGuard::State state = guard.state();
+  state.skips_in_a_row = 0;
+  state.skipped.Add(from + 1, step);
+  guard.Restore(state);
+  training_step_->ResumeAfter(step);
+  evaluation_owed_ = false;
+  LogInfo("steps passed over, because the training diverged",
+          {{"first", from + 1}, {"last", step}});
+  if (!budget_.Done(step)) return;
+  throw TrainingError(ExitCause::kDiverged,
+                      fmt::format("{}step {}: it is the run's last one, so after going back to "
+                                  "step {} there is nothing left to train; lower optimizer.lr",
+                                  contract::kDivergedPrefix, step, from));
 }
 
 TrainingEnd TrainingLoop::Run(const StopRequests& stop) {
@@ -214,6 +236,7 @@ TrainingEnd TrainingLoop::Conclude(const StopRequests& stop) {
   const Evaluated& evaluated = *newest_->evaluated;
   const bool best = evaluated.loss && ObserveOnce(result.step, *evaluated.loss);
   Report(result, evaluated);
+  EndIfDiverged();
   SampleIfDue(stop.at_once);
   Save(evaluated.loss, SaveIsDue(best, result.save), result.last || budget_.Done(result.step));
   newest_->concluded = true;
@@ -488,6 +511,7 @@ contract::TrainingPoint TrainingLoop::MakePoint(const StepResult& result,
   point.validation_loss = evaluated.loss;
   point.scores = evaluated.scores;
   point.skipped = result.skipped;
+  point.spike = result.verdict == StepVerdict::kSpike;
   point.at_us = clock_.WallNow().time_since_epoch().count();
   if (result.step == 1 && run_.spec.init_from == runspec::kFromScratch) {
     point.warning = FirstLossWarning(result.loss, run_.spec.model.vocabulary).value_or("");
@@ -511,13 +535,27 @@ link::RankNumbers TrainingLoop::MakeRankNumbers(const StepResult& result) {
   return numbers;
 }
 
+// Of the rank that leads; a divergence is the more important one.
+std::string TrainingLoop::WarningOf(const StepResult& result, const Evaluated& evaluated) {
+  if (!divergence_) return "";
+  const auto warning =
+      divergence_->Observe(result.step, result.loss, evaluated.loss, budget_.Done(result.step));
+  if (warning) return *warning;
+  if (result.diverged_because.empty()) return "";
+  return fmt::format("skipped: {}; its batch is left out", result.diverged_because);
+}
+
+// With on_divergence: stop a run whose loss became high over many steps ends, too. The others lose
+// this rank and end with it.
+void TrainingLoop::EndIfDiverged() const {
+  const bool stops = run_.spec.stability.on_divergence == runspec::OnDivergence::kStop;
+  if (!stops || !divergence_ || divergence_->why().empty()) return;
+  throw TrainingError(ExitCause::kDiverged, divergence_->why());
+}
+
 void TrainingLoop::Report(const StepResult& result, const Evaluated& evaluated) {
   contract::TrainingPoint point = MakePoint(result, evaluated);
-  if (divergence_ && point.warning.empty()) {
-    point.warning =
-        divergence_->Observe(result.step, result.loss, evaluated.loss, budget_.Done(result.step))
-            .value_or("");
-  }
+  if (point.warning.empty()) point.warning = WarningOf(result, evaluated);
   if (leads() && !point.warning.empty()) LogWarning(point.warning);
   if (checkpoints_ != nullptr && point.warning.empty()) {
     point.warning = checkpoints_->TakeWarning().value_or("");
@@ -530,7 +568,7 @@ void TrainingLoop::Report(const StepResult& result, const Evaluated& evaluated) 
             {{"step", point.step},
              {"loss_scale", fmt::format("{}", training_step_->loss_scale()->value())}});
   } else if (point.skipped) {
-    LogWarning("update skipped: not finite",
+    LogWarning(point.spike ? "update skipped: the loss is a spike" : "update skipped: not finite",
                {{"step", point.step},
                 {"loss", fmt::format("{}", point.loss)},
                 {"grad_norm", fmt::format("{}", point.gradient_norm)}});

@@ -134,6 +134,9 @@ class TrainingLoop {
   contract::TrainingPoint MakePoint(const StepResult& result, const Evaluated& evaluated) const;
   link::RankNumbers MakeRankNumbers(const StepResult& result);
   void Report(const StepResult& result, const Evaluated& evaluated);
+  std::string WarningOf(const StepResult& result, const Evaluated& evaluated);
+  void EndIfDiverged() const;
+  void PassOver(int64_t step);
   void SampleIfDue(const std::stop_token& stop);
   bool SaveIsDue(bool best, bool asked_for) const;
   bool TimedSaveIsDue() const;

@@ -64,6 +64,7 @@ Json ProgressFields(const v1::Progress& progress) {
     json.erase("epoch");
     if (progress.pace_seconds() >= 0) json["pace_seconds"] = progress.pace_seconds();
     json["skipped_steps"] = progress.skipped_steps();
+    json["skipped_spikes"] = progress.skipped_spikes();
   }
   if (progress.validation_step() > 0) {
     json["val_loss"] = progress.validation_loss();

@@ -139,9 +139,13 @@ std::string PhasesText(const v1::Progress& progress) {
 
 std::string SkippedText(const v1::Progress& progress) {
   if (progress.skipped_steps() == 0) return "";
-  return fmt::format("{} step{} whose update was not finite",
-                     WithThousands(progress.skipped_steps()),
-                     progress.skipped_steps() == 1 ? "" : "s");
+  const int64_t steps = progress.skipped_steps(), spikes = progress.skipped_spikes();
+  const char* const plural = steps == 1 ? "" : "s";
+  if (spikes == 0) {
+    return fmt::format("{} step{} whose update was not finite", WithThousands(steps), plural);
+  }
+  return fmt::format("{} step{}: {} not finite, {} a spike of the loss", WithThousands(steps),
+                     plural, WithThousands(steps - spikes), WithThousands(spikes));
 }
 
 // The best evaluation, if the run does not build on a checkpoint of it: then RUN@best is another
@@ -404,7 +408,9 @@ std::string StepLine(const v1::MetricPoint& point, int64_t target_steps, const T
   add(StepTimeText(point.step_seconds()), 2);
   if (point.mfu() > 0) add(Percent(point.mfu()) + " mfu", 1);
   add(CompactCount(point.tokens_per_second()) + " tok/s");
-  if (point.skipped()) add("update skipped: not finite");
+  if (point.skipped()) {
+    add(point.spike() ? "update skipped: a spike of the loss" : "update skipped: not finite");
+  }
   return FittedLine(std::move(parts), " | ", style.width);
 }
 

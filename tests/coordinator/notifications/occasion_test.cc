@@ -52,6 +52,10 @@ TEST(Occasion, AStalledRankIsOneAndOtherFailuresAreNot) {
   EXPECT_EQ(OccasionOf(Of(RankFailed{1, 0, ExitCause::kSignal}), run), std::nullopt);
 }
 
+TEST(Occasion, ADivergenceThatEndsAGroupIsACauseOfItsOwn) {
+  EXPECT_EQ(OccasionOf(Of(RankFailed{1, 0, ExitCause::kDiverged}), MakeRun()), Occasion::kDiverged);
+}
+
 TEST(Occasion, OfWarningsOnlyADivergenceIsOne) {
   const auto run = MakeRun();
   const std::string text = std::string(contract::kDivergedPrefix) + "the training loss nan";

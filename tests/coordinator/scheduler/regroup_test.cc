@@ -88,8 +88,9 @@ TEST_F(RegroupTest, ARankThatDiedMeanwhileIsLeftOutToo) {
 }
 
 TEST_F(RegroupTest, RestartsAfterAFailureThatMayConcernTheOthers) {
-  for (const ExitCause cause : {ExitCause::kConfig, ExitCause::kData, ExitCause::kStorage,
-                                ExitCause::kError, ExitCause::kUnfit, ExitCause::kStopped}) {
+  for (const ExitCause cause :
+       {ExitCause::kConfig, ExitCause::kData, ExitCause::kStorage, ExitCause::kError,
+        ExitCause::kUnfit, ExitCause::kStopped, ExitCause::kDiverged}) {
     EXPECT_FALSE(Plan(1, cause).has_value()) << static_cast<int>(cause);
   }
   for (const ExitCause cause : {ExitCause::kUnspecified, ExitCause::kSignal, ExitCause::kStalled,

@@ -59,6 +59,7 @@ contract::TrainingPoint FullPoint() {
   point.phases.optimizer = 5.25;
   point.phases.other = 6.25;
   point.skipped = true;
+  point.spike = true;
   point.target_steps = 2000;
   point.peak_flops = 9.5;
   point.peak_source = "measured";
@@ -114,6 +115,7 @@ RunValue FullRun() {
   run.holds_slots = true;
   run.pausing = true;
   run.resume_step = 20;
+  run.passes_over = 12;
   run.ended_legs = {{{.number = 1,
                       .why_begun = "submitted",
                       .begun_at = At(1'000'002),
@@ -156,7 +158,7 @@ TEST(Convert, APointIsToldUnderItsNames) {
   const auto expected = Parse<v1::MetricPoint>(std::string(kPhases) + R"(
       step: 12 epoch: 3 tokens: 4096 loss: 4.5 learning_rate: 0.25 gradient_norm: 1.5
       tokens_per_second: 1024.5 mfu: 0.5 step_seconds: 0.75 validation_loss: 7.5
-      at { seconds: 8 nanos: 9000 } skipped: true target_steps: 2000 peak_flops: 9.5
+      at { seconds: 8 nanos: 9000 } skipped: true spike: true target_steps: 2000 peak_flops: 9.5
       peak_source: "measured" processor_wait: 0.125 warning: "look here" scores { name: "val_bpb" value: 2.5 })");
   const v1::MetricPoint point = ToProto(FullPoint());
   EXPECT_EQ(DifferenceBetween(expected, point), "");
@@ -172,6 +174,7 @@ TEST(Convert, ARunIsToldFieldByField) {
   progress.best_validation_step = 10;
   progress.warning = "the newest warning";
   progress.skipped_steps = 13;
+  progress.skipped_spikes = 5;
   progress.scores = {{"val_bpb", {2.25, 11}}};
   progress.pace = Pace({.steps = 4,
                         .wall_seconds = 3.5,
@@ -195,6 +198,7 @@ TEST(Convert, ARunIsToldFieldByField) {
         step_seconds: 0.75 learning_rate: 0.25 gradient_norm: 1.5)" +
                                        std::string(kPhases) + R"(
         peak_flops: 9.5 peak_source: "measured" warning: "the newest warning" skipped_steps: 13
+        skipped_spikes: 5
         processor_wait: 0.25 pace_seconds: 0.875 best_validation_loss: 1.5
         best_validation_step: 10 best_validation_checkpoint: "/storage/10"
         scores { name: "val_bpb" value: 2.25 step: 11 } }
@@ -375,6 +379,7 @@ TEST(Convert, AnAssignmentIsToldFieldByField) {
       run_id: "run-id" run_name: "tiny" epoch: 7 rank: 1 world_size: 2 slot_id: "s1"
       incarnation: "process-1" kind: RUN_KIND_EVAL resolved: "name: tiny\nseed: 1\ninit_from: /models/gpt2\n"
       run_directory: "/storage/runs/r" of_owner: true begun: true begins_leg: true
+      passes_over: 12
       resume { step: 10 directory: "/storage/10" manifest_digest: "digest-10" }
       membership {
         addresses: "h:1" addresses: "h:2" needs_nccl_id: true nccl_id: "00ff" encrypted: true

@@ -133,6 +133,8 @@ TEST(CoordinatorMetrics, FollowARunAndForgetItWhenItEnds) {
   point.skipped = true;
   point.scores = {{"val_bpb", 2.5}};
   progress.Add(point);
+  point.spike = true;
+  progress.Add(point);
   metrics.Recorded(RunId("r"), progress);
   EXPECT_EQ(ValueOf(metrics, "gp_coordinator_runs{state=\"finishing\"}"), "1");
   EXPECT_EQ(ValueOf(metrics, "gp_coordinator_runs{state=\"queued\"}"), "0");
@@ -144,6 +146,7 @@ TEST(CoordinatorMetrics, FollowARunAndForgetItWhenItEnds) {
   EXPECT_EQ(ValueOf(metrics, "gp_run_step_phase_seconds{phase=\"forward\",run=\"r\"}"), "0");
   EXPECT_EQ(ValueOf(metrics, "gp_run_processor_wait_ratio{run=\"r\"}"), "0.125");
   EXPECT_EQ(ValueOf(metrics, "gp_train_skipped_steps_total{reason=\"nonfinite\",run=\"r\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "gp_train_skipped_steps_total{reason=\"spike\",run=\"r\"}"), "1");
   EXPECT_EQ(ValueOf(metrics, "gp_eval_loss{run=\"r\",split=\"val\"}"), "3.5");
   EXPECT_EQ(ValueOf(metrics, "gp_eval_score{run=\"r\",score=\"val_bpb\"}"), "2.5");
   EXPECT_EQ(ValueOf(metrics, "gp_coordinator_run_restarts_total{reason=\"signal\"}"), "1");

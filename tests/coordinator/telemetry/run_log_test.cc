@@ -182,6 +182,7 @@ Progress SampleProgress() {
   progress.best_validation_step = 25;
   progress.warning = "look";
   progress.skipped_steps = 5;
+  progress.skipped_spikes = 2;
   progress.newest->scores = {{"val_bpb", 2.5}};
   progress.scores = {{"val_bpb", {2.5, 40}}, {"quiz/harness/acc", {0.25, 30}}};
   progress.epochs = {{1, 1, 30, At(5), At(5)}, {3, 21, 40, At(70), std::nullopt}};
@@ -299,6 +300,7 @@ TEST(RunSummary, ComesBackAsItWas) {
   EXPECT_EQ(progress.best_validation_step, 25);
   EXPECT_EQ(progress.warning, "look");
   EXPECT_EQ(progress.skipped_steps, 5);
+  EXPECT_EQ(progress.skipped_spikes, 2);
   EXPECT_EQ(progress.scores, summary.progress.scores);
   EXPECT_EQ(progress.epochs, summary.progress.epochs);
   EXPECT_EQ(progress.steps_taken, 50);

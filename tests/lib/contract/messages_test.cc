@@ -28,9 +28,9 @@ size_t MemberCount(const contract::ResumePoint& m) {
 }
 size_t MemberCount(const Start& m) {
   const auto& [id, name, epoch, rank, size, resolved, directory, address, resume, threads, shards,
-               begun, begins_leg, isa, kernels] = m;
+               begun, begins_leg, passes_over, isa, kernels] = m;
   return Count(id, name, epoch, rank, size, resolved, directory, address, resume, threads, shards,
-               begun, begins_leg, isa, kernels);
+               begun, begins_leg, passes_over, isa, kernels);
 }
 size_t MemberCount(const Configure& m) {
   const auto& [epoch, rank, addresses, secret, isa, kernels, nccl_id, encrypted] = m;
@@ -62,9 +62,9 @@ size_t MemberCount(const contract::StepPhases& m) {
 }
 size_t MemberCount(const contract::TrainingPoint& m) {
   const auto& [step, tokens, loss, rate, norm, speed, mfu, seconds, validation, scores, epoch,
-               skipped, phases, peak, source, wait, target, warning, at] = m;
+               skipped, spike, phases, peak, source, wait, target, warning, at] = m;
   return Count(step, tokens, loss, rate, norm, speed, mfu, seconds, validation, scores, epoch,
-               skipped, phases, peak, source, wait, target, warning, at);
+               skipped, spike, phases, peak, source, wait, target, warning, at);
 }
 size_t MemberCount(const RankNumbers& m) {
   const auto& [failed, reduce_seconds, reduce_bytes, ready, read] = m;
@@ -150,6 +150,7 @@ Start FullStart() {
   m.logical_shards = 8;
   m.begun = true;
   m.begins_leg = true;
+  m.passes_over = 260;
   m.isa = "avx2";
   m.kernels = {{"avx2", "choices"}};
   return m;
@@ -169,6 +170,7 @@ StepReport FullReport() {
   m.point.phases = {1.25, 2.25, 3.25, 4.25, 5.25, 6.25};
   m.point.validation_loss = 7.5;
   m.point.skipped = true;
+  m.point.spike = true;
   m.point.at_us = 1790000000000000;
   m.point.target_steps = 2000;
   m.point.peak_flops = 8.5;
@@ -226,6 +228,7 @@ const std::vector<Case>& Cases() {
            "data_address": "data address",
            "resume": {"step": 250, "directory": "directory", "manifest_digest": "digest"},
            "threads": 5, "logical_shards": 8, "begun": true, "begins_leg": true,
+           "passes_over": 260,
            "isa": "avx2", "kernels": {"avx2": "choices"}})"},
       {Configure{3, 1, {"h:1", "h:2"}, "secret", "avx2", {{{"avx2", "choices"}}}, "00ff", true},
        R"({"epoch": 3, "rank": 1, "addresses": ["h:1", "h:2"], "secret": "secret", "isa": "avx2",
@@ -242,7 +245,7 @@ const std::vector<Case>& Cases() {
            "gradient_norm": 1.5, "step_seconds": 0.75, "tokens_per_second": 1024.5, "mfu": 0.5,
            "phases": {"data_wait": 1.25, "forward": 2.25, "backward": 3.25,
                       "allreduce_exposed": 4.25, "optimizer": 5.25, "other": 6.25},
-           "validation_loss": 7.5, "skipped": true, "at_us": 1790000000000000,
+           "validation_loss": 7.5, "skipped": true, "spike": true, "at_us": 1790000000000000,
            "target_steps": 2000, "peak_flops": 8.5, "peak_source": "measured",
            "processor_wait": 0.125, "warning": "look here", "scores": {"quiz/completion/acc": 0.25, "val_bpb": 2.5},
            "failed_saves": 2, "allreduce_seconds": 0.5, "allreduce_bytes": 4096,
@@ -325,7 +328,7 @@ TEST(LinkMessages, NumbersComeBackAtTheirEdges) {
 }
 
 TEST(LinkMessages, EveryExitCauseArrivesAsItselfAndALaterOneAsAnError) {
-  constexpr int kLast = static_cast<int>(contract::ExitCause::kStalled);
+  constexpr int kLast = static_cast<int>(contract::ExitCause::kDiverged);
   for (int cause = 0; cause <= kLast + 1; ++cause) {
     const auto decoded = DecodePayload(
         TypeOf(Failed{}), R"({"message": "", "cause": )" + std::to_string(cause) + "}");

@@ -38,6 +38,7 @@ TEST(MetricsLine, ComesBackEqual) {
   EXPECT_EQ(*ParseMetricsLine(FormatMetricsLine(point)), point);
   point.validation_loss = std::nullopt;
   point.skipped = true;
+  point.spike = true;
   EXPECT_EQ(*ParseMetricsLine(FormatMetricsLine(point)), point);
   EXPECT_EQ(*ParseMetricsLine(FormatMetricsLine(WithPhases())), WithPhases());
 }

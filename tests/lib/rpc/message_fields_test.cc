@@ -40,6 +40,7 @@ TrainingPoint FullPoint() {
           .scores = {{"val_bpb", 2.5}, {"quiz/completion/acc", 3.5}},
           .epoch = 3,
           .skipped = true,
+          .spike = true,
           .phases = {1.25, 2.25, 3.25, 4.25, 5.25, 6.25},
           .peak_flops = 9.5,
           .peak_source = "measured",
@@ -72,7 +73,7 @@ TEST(MessageFields, APointHasEachFieldOfTheMessageOnTheWire) {
       phases {
         data_wait: 1.25 forward: 2.25 backward: 3.25 allreduce_exposed: 4.25 optimizer: 5.25
         other: 6.25 }
-      skipped: true target_steps: 2000 peak_flops: 9.5 peak_source: "measured"
+      skipped: true spike: true target_steps: 2000 peak_flops: 9.5 peak_source: "measured"
       processor_wait: 10.5
       warning: "look here"
       scores { name: "quiz/completion/acc" value: 3.5 }
@@ -103,7 +104,7 @@ TEST(MessageFields, AProgressHasTheFieldsThatItShares) {
       UnsetFields(Written<v1::Progress>(FullPoint())),
       ElementsAre("target_tokens", "validation_step", "skipped_steps", "scores.step", "scores.step",
                   "pace_seconds", "best_validation_loss", "best_validation_step",
-                  "best_validation_checkpoint", "best_validation_superseded"));
+                  "best_validation_checkpoint", "best_validation_superseded", "skipped_spikes"));
 }
 
 TEST(MessageFields, AnEmptyMessageIsAPointOfDefaults) {

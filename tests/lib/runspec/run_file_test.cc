@@ -499,6 +499,27 @@ TEST(RunFile, ARunThatRegroupsGoesOnWithOneRankUnlessItSaysOtherwise) {
   EXPECT_EQ(Load(in_place + "resources: {workers: 3, min_workers: 2}\n").resources.min_workers, 2);
 }
 
+TEST(RunFile, WarnsOfKeysOfAnotherAnswerToADivergence) {
+  const auto warnings = [](const std::string& stability, const std::string& more = "") {
+    const RunFileResult result =
+        LoadRunFile(std::string(kGood) + "stability: {" + stability + "}\n" + more, "run.yaml");
+    EXPECT_TRUE(result.spec.has_value()) << RenderProblems(result.problems);
+    return RenderProblems(result.warnings, "warning");
+  };
+  EXPECT_EQ(Load(kGood).stability.on_divergence, OnDivergence::kSkip);
+  EXPECT_THAT(warnings("on_divergence: stop, skip_nonfinite: false"),
+              HasSubstr("skip_nonfinite has no effect: it belongs to stability.on_divergence: "
+                        "skip"));
+  EXPECT_THAT(warnings("on_divergence: rollback, consecutive_skips_max: 3"),
+              HasSubstr("consecutive_skips_max has no effect"));
+  EXPECT_THAT(warnings("rollbacks_max: 2"), HasSubstr("belongs to stability.on_divergence: "
+                                                      "rollback"));
+  EXPECT_THAT(warnings("on_divergence: rollback, rollbacks_max: 2", "checkpoint: {every: 0}\n"),
+              HasSubstr("rollback has nothing to go back to"));
+  EXPECT_THAT(warnings("on_divergence: rollback, rollbacks_max: 2"), Not(HasSubstr("stability")));
+  EXPECT_THAT(warnings("skip_nonfinite: false, spike_sigma: 6"), Not(HasSubstr("stability")));
+}
+
 TEST(RunFile, SurvivesTextThatIsNoRunFile) {
   for (const std::string text :
        {"", "- a\n- b\n", "just words", "{", "a: b: c", "\t", "null", "[[[["}) {

@@ -41,6 +41,7 @@ v1::Assignment FullAssignment() {
   return Parse<v1::Assignment>(R"(
       run_id: "run id" run_name: "run name" epoch: 3 rank: 1 world_size: 2
       resolved: "resolved" run_directory: "run directory" begun: true begins_leg: true
+      passes_over: 260
       resume { step: 250 directory: "directory" manifest_digest: "digest" }
       choices {
         threads_per_rank: 5 logical_shards: 8 isa: "avx2"
@@ -77,7 +78,7 @@ TEST(Convert, AnAssignmentIsReadFieldByField) {
       << "a new field is set above and expected below, or another part of the agent reads it";
   // Fails to compile when a member is added: then set its field above and check it here.
   const auto& [run_id, run_name, epoch, rank, world_size, resolved, run_directory, data_address,
-               resume, threads, logical_shards, begun, begins_leg, isa, kernels] =
+               resume, threads, logical_shards, begun, begins_leg, passes_over, isa, kernels] =
       ToStart(assignment, "address", 7);
   EXPECT_EQ(run_id, "run id");
   EXPECT_EQ(run_name, "run name");
@@ -89,6 +90,7 @@ TEST(Convert, AnAssignmentIsReadFieldByField) {
   EXPECT_EQ(data_address, "address");
   EXPECT_EQ(begun, std::optional(true));
   EXPECT_EQ(begins_leg, std::optional(true));
+  EXPECT_EQ(passes_over, std::optional<int64_t>(260));
   ASSERT_TRUE(resume.has_value());
   EXPECT_EQ(resume->step, 250);
   EXPECT_EQ(resume->directory, "directory");

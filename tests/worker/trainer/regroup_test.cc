@@ -140,6 +140,7 @@ INSTANTIATE_TEST_SUITE_P(
     Places, Regroup,
     ::testing::Values(Death{"step.forward:kill@30", 1, 2}, Death{"step.backward:kill@30", 0, 2},
                       Death{"step.all_reduce:kill@7", 1, 3}, Death{"step.all_reduce:kill@7", 0, 3},
+                      Death{"step.losses:kill@7", 1, 3}, Death{"step.losses:kill@7", 0, 2},
                       Death{"step.optimizer:kill@7", 2, 4}, Death{"step.optimizer:kill@7", 0, 4},
                       Death{"trainer.evaluation:kill@1", 1, 3},
                       Death{"trainer.evaluation:kill@1", 0, 3},

@@ -165,6 +165,12 @@ TEST(StandaloneTraining, ADeviceThatThisProgramLacksIsAMistakeOfTheRunFile) {
   EXPECT_EQ(Train(directory, {"--set", "resources.device=gpu"}), 2);
 }
 
+TEST(StandaloneTraining, ARollbackIsLeftToTheService) {
+  const TemporaryDirectory directory;
+  WriteRun(directory);
+  EXPECT_EQ(Train(directory, {"--set", "stability.on_divergence=rollback"}), 2);
+}
+
 TEST(StandaloneTraining, ProblemsOfARunFileBeginInTheFirstLine) {
   const TemporaryDirectory directory;
   const std::string spec = directory.Write("run.yaml", "apiVersion: gp/v1\noptimiser: {lr: 1}\n");

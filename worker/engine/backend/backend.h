@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 
@@ -294,8 +295,9 @@ struct StochasticRounding {
 };
 
 // The factor that multiplies the gradient of a step before the update (gradient_factor.h): 1 / loss
-// scale, and smaller when the norm is above norm_max. NaN when the norm or a loss is not finite;
-// then the step must not change anything.
+// scale, and smaller when the norm is above norm_max. NaN when the norm or a loss is not finite, or
+// the sum of the losses in their order is above loss_sum_max; then the step must not change
+// anything.
 struct GradientFactor {
   float* factor = nullptr;                 // the result; in backend memory, like the inputs
   const double* sum_of_squares = nullptr;  // of the gradient, before dividing by the loss scale
@@ -303,6 +305,7 @@ struct GradientFactor {
   int64_t loss_count = 0;
   double norm_max = 0;  // 0: no limit
   float loss_scale = 1;
+  double loss_sum_max = std::numeric_limits<double>::infinity();
 };
 
 // One AdamW update of `count` values (PyTorch's formula: decoupled decay first, bias corrections

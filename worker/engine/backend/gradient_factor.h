@@ -25,8 +25,12 @@ GP_HOST_DEVICE inline float ClipCoefficient(double norm, double norm_max) {
 // Reads the memory that `args` points to. Only for code that may read backend memory.
 GP_HOST_DEVICE inline float FactorOf(const GradientFactor& args) {
   bool finite = std::isfinite(*args.sum_of_squares);
-  for (int64_t i = 0; i < args.loss_count; ++i) finite = finite && std::isfinite(args.losses[i]);
-  if (!finite) return NAN;
+  double loss_sum = 0;
+  for (int64_t i = 0; i < args.loss_count; ++i) {
+    finite = finite && std::isfinite(args.losses[i]);
+    loss_sum += args.losses[i];
+  }
+  if (!finite || loss_sum > args.loss_sum_max) return NAN;
   const double norm = std::sqrt(*args.sum_of_squares) / static_cast<double>(args.loss_scale);
   return ClipCoefficient(norm, args.norm_max) / args.loss_scale;
 }

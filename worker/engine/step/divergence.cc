@@ -43,6 +43,7 @@ std::optional<std::string> Divergence::Judge(const Judged& judged, int64_t step)
   if (high == diverged_) return std::nullopt;
   diverged_ = high;
   if (!high) {
+    why_.clear();
     return fmt::format("recovered: the {} {:.4g} at step {} is low again", judged.what, judged.loss,
                        step);
   }
@@ -51,10 +52,11 @@ std::optional<std::string> Divergence::Judge(const Judged& judged, int64_t step)
       worse_than_guess
           ? fmt::format("ln({}) = {:.4g}, that of a uniform guess", vocabulary_, uniform_)
           : fmt::format("{:.4g}, its lowest value", best);
-  return fmt::format(
+  why_ = fmt::format(
       "{}the {} {:.4g} at step {} is far above {}; lower optimizer.lr, or set "
       "optimizer.grad_clip",
       contract::kDivergedPrefix, judged.what, judged.loss, step, reference);
+  return why_;
 }
 
 }  // namespace gp::engine

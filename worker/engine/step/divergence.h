@@ -1,6 +1,6 @@
 // Divergence: detects that the loss is far above that of a uniform guess, ln(vocabulary), or far
-// above its own best. It only warns; the run continues. Updates that are not finite are skipped by
-// TrainingStep, which throws at one more than consecutive_skips_max. On rank 0; one thread.
+// above its own best: over many steps, unlike the steps that DivergenceGuard finds. On rank 0; one
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,9 @@ class Divergence {
   std::optional<std::string> Observe(int64_t step, double loss,
                                      std::optional<double> validation_loss, bool last);
 
+  // The newest warning, "diverged: …", while the loss is that high; else empty.
+  const std::string& why() const { return why_; }
+
  private:
   struct Judged {
     const char* what;
@@ -43,6 +46,7 @@ class Divergence {
   int64_t steps_ = 0;
   int64_t validations_ = 0;
   bool diverged_ = false;
+  std::string why_;
 };
 
 }  // namespace gp::engine

@@ -31,13 +31,15 @@ void StepScalars::MeasureGradient(std::span<const float> gradient) {
   backend_.SumOfSquares(values_, gradient.data(), std::ssize(gradient));
 }
 
-void StepScalars::ComputeGradientFactor(std::span<const double> losses, double norm_max) {
+void StepScalars::ComputeGradientFactor(std::span<const double> losses, double norm_max,
+                                        double loss_sum_max) {
   backend_.ComputeGradientFactor({.factor = loss_scale_ + 1,
                                   .sum_of_squares = values_,
                                   .losses = losses.data(),
                                   .loss_count = std::ssize(losses),
                                   .norm_max = norm_max,
-                                  .loss_scale = scale_});
+                                  .loss_scale = scale_,
+                                  .loss_sum_max = loss_sum_max});
 }
 
 double StepScalars::gradient_norm() const { return std::sqrt(read_[0]); }

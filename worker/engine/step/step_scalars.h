@@ -26,8 +26,8 @@ class StepScalars {
 
   void MeasureGradient(std::span<const float> gradient);
   // Computes the gradient factor (NaN: no update) on the device from the norm and `losses` (backend
-  // memory), which are equal on all ranks.
-  void ComputeGradientFactor(std::span<const double> losses, double norm_max);
+  // memory), which are equal on all ranks; NaN too if their sum is above `loss_sum_max`.
+  void ComputeGradientFactor(std::span<const double> losses, double norm_max, double loss_sum_max);
   const float* gradient_factor() const { return loss_scale_ + 1; }
 
   // BeginDownload copies the values so far; they can be read after Await. Await does not wait for

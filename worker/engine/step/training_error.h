@@ -12,7 +12,7 @@
 namespace gp::engine {
 
 // REQUIRES: cause is one of kConfig, kStorage, kCollective, kError, kOutOfMemory, kUnfit,
-// kDamagedCheckpoint, kData.
+// kDamagedCheckpoint, kData, kDiverged.
 class TrainingError : public std::runtime_error {
  public:
   TrainingError(contract::ExitCause cause, const std::string& message)

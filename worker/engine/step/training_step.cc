@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/failpoint.h"
+#include "contract/divergence_warning.h"
 #include "plan/batch_ramp.h"
 #include "plan/lr_schedule.h"
 #include "worker/engine/step/training_error.h"
@@ -52,6 +53,16 @@ double FiniteOrInfinite(double loss) {
   return std::isfinite(loss) ? loss : std::numeric_limits<double>::infinity();
 }
 
+std::string WordsOfEnd(const runspec::StabilitySpec& stability, const std::string& why,
+                       int64_t diverged_in_a_row) {
+  std::string words = std::string(contract::kDivergedPrefix) + why;
+  if (stability.on_divergence != runspec::OnDivergence::kSkip) return words;
+  return fmt::format(
+      "{}; of {} such step(s) in a row {} may be skipped (stability.skip_nonfinite, "
+      "stability.consecutive_skips_max); lower optimizer.lr",
+      words, diverged_in_a_row, stability.skip_nonfinite ? stability.consecutive_skips_max : 0);
+}
+
 std::span<int32_t> AllocateIds(LanguageModel& model, const runspec::BatchSpec& batch) {
   const auto count = static_cast<size_t>(batch.micro_batch * batch.sequence);
   const auto bytes = static_cast<int64_t>((count * sizeof(int32_t) + 63) / 64 * 64);
@@ -81,7 +92,8 @@ TrainingStep::TrainingStep(const runspec::RunSpec& spec, const runspec::BatchPla
       targets_(AllocateIds(model, spec.batch)),
       scalars_(model.backend(), LossPlaces(spec, plan, communicator)),
       clock_(clock),
-      timer_(clock, model.backend()) {
+      timer_(clock, model.backend()),
+      guard_(spec.stability) {
   DivideShards();
   if (CutsOptimizer(spec, communicator)) shards_.emplace(communicator, model, *optimizer_);
   if (spec.precision != runspec::Precision::kFp16) return;
@@ -171,6 +183,7 @@ StepResult TrainingStep::Run(const std::stop_token& stop) {
                                              static_cast<size_t>(trained_.last - trained_.first)));
   summed_ = gradients;
   timer_.Lap(&contract::StepPhases::optimizer);
+  Failpoint("step.losses");
   const std::span<const double> losses = ShareLosses();
   timer_.Lap(&contract::StepPhases::allreduce_exposed);
   StepResult result = Commit(losses);
@@ -183,7 +196,10 @@ StepResult TrainingStep::Commit(std::span<const double> losses) {
   const progress::InPhase phase(progress::Phase::kOptimizer);
   StepResult result;
   Failpoint("step.optimizer");
-  scalars_.ComputeGradientFactor(losses, spec_.optimizer.grad_clip);
+  const auto tokens = static_cast<double>(runspec::TokensAt(plan_, step_));
+  const double loss_sum_max = guard_.LossLimit() * tokens;
+  scalars_.ComputeGradientFactor(losses.first(static_cast<size_t>(plan_.logical_shards)),
+                                 spec_.optimizer.grad_clip, loss_sum_max);
   scalars_.BeginDownload();
   timer_.Lap(&contract::StepPhases::optimizer);
   timer_.Close();
@@ -201,9 +217,10 @@ StepResult TrainingStep::Commit(std::span<const double> losses) {
   scalars_.Await();
   timer_.ReadMarks();
 
-  result.loss = MeanLoss();
+  const double loss_sum = LossSum();
+  result.loss = loss_sum / tokens;
   result.gradient_norm = scalars_.gradient_norm() / (loss_scale_ ? loss_scale_->value() : 1);
-  Judge(result);
+  Judge(loss_sum, loss_sum_max, result);
   if (result.skipped) {
     optimizer_->UndoSkippedUpdate();
   } else if (shards_) {
@@ -217,7 +234,7 @@ StepResult TrainingStep::Commit(std::span<const double> losses) {
   result.step = ++step_;
   updating_ = false;
   summed_ = {};
-  GuardAgainstNonFinite(result);
+  EndOrSkip(result);
   timer_.Lap(&contract::StepPhases::other);
   result.phases = timer_.phases();
   result.seconds = timer_.seconds();
@@ -312,40 +329,49 @@ StepRequest TrainingStep::SharedRequest() const {
   return shared < static_cast<double>(StepRequest::kStop) ? StepRequest::kSave : StepRequest::kStop;
 }
 
-// Returns the loss of this step in nats per target token; equal on every rank.
-double TrainingStep::MeanLoss() const {
+// Returns the sum of this step's losses in nats, added in the order of the shards; equal on every
+// rank.
+double TrainingStep::LossSum() const {
   const bool on_host = SharesLossesOnHost();
   double sum = 0;
   for (int shard = 0; shard < plan_.logical_shards; ++shard) {
     sum += on_host ? shared_losses_[static_cast<size_t>(shard)]
                    : FiniteOrInfinite(scalars_.shard_loss(shard));
   }
-  return sum / static_cast<double>(runspec::TokensAt(plan_, step_));
+  return sum;
 }
 
-// Gives the same result on every rank, because loss and norm are equal on every rank.
-void TrainingStep::Judge(StepResult& result) {
+// Gives the same result on every rank, because loss and norm are equal on every rank. The gradient
+// factor was computed with the same limit, so a step that is not sound has updated nothing.
+void TrainingStep::Judge(double loss_sum, double loss_sum_max, StepResult& result) {
   const bool finite_gradient = std::isfinite(result.gradient_norm);
-  result.skipped = !finite_gradient || !std::isfinite(result.loss);
-  if (loss_scale_) {
-    result.overflowed = loss_scale_->Observe(finite_gradient) && std::isfinite(result.loss);
+  const bool finite = finite_gradient && std::isfinite(loss_sum);
+  if (!finite) {
+    result.verdict = StepVerdict::kNotFinite;
+  } else if (loss_sum > loss_sum_max) {
+    result.verdict = StepVerdict::kSpike;
   }
+  result.skipped = result.verdict != StepVerdict::kSound;
+  if (loss_scale_) {
+    result.overflowed = loss_scale_->Observe(finite_gradient) && std::isfinite(loss_sum);
+  }
+  if (result.overflowed) result.verdict = StepVerdict::kSound;
 }
 
-void TrainingStep::GuardAgainstNonFinite(const StepResult& result) {
+void TrainingStep::EndOrSkip(StepResult& result) {
   if (result.overflowed) return;
-  consecutive_skips_ = result.skipped ? consecutive_skips_ + 1 : 0;
-  const int64_t allowed =
-      spec_.stability.skip_nonfinite ? spec_.stability.consecutive_skips_max : 0;
-  if (consecutive_skips_ <= allowed) return;
-  // The same step would end like this again.
-  throw TrainingError(
-      contract::ExitCause::kConfig,
-      fmt::format(
-          "step {}: the loss or its gradient is not finite (loss {}, gradient norm {}) for {} "
-          "step(s) in a row, {} are allowed; lower optimizer.lr, or set stability.skip_nonfinite "
-          "and stability.consecutive_skips_max",
-          result.step, result.loss, result.gradient_norm, consecutive_skips_, allowed));
+  const int64_t skips = guard_.state().skips_in_a_row;
+  if (result.verdict != StepVerdict::kSound) {
+    const std::string why =
+        guard_.Describe(result.step, result.verdict, result.loss, result.gradient_norm);
+    // The same step would end like this again.
+    if (guard_.Ends(result.verdict)) {
+      throw TrainingError(contract::ExitCause::kDiverged,
+                          WordsOfEnd(spec_.stability, why, skips + 1));
+    }
+    if (skips == 0) result.diverged_because = why;
+  }
+  guard_.Observe(result.step, result.verdict, result.loss);
 }
 
 }  // namespace gp::engine

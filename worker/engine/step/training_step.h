@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
@@ -20,6 +21,7 @@
 #include "worker/engine/collectives/communicator.h"
 #include "worker/engine/model/language_model.h"
 #include "worker/engine/optim/optimizer.h"
+#include "worker/engine/step/divergence_guard.h"
 #include "worker/engine/step/gradient_reduction.h"
 #include "worker/engine/step/loss_scale.h"
 #include "worker/engine/step/optimizer_shards.h"
@@ -43,9 +45,12 @@ struct StepResult {
   double loss = 0;           // mean over the step's target tokens, in nats, before the update
   double gradient_norm = 0;  // before clipping
   double learning_rate = 0;
-  bool skipped = false;  // the loss or the gradient was not finite: parameters are unchanged
+  bool skipped = false;  // not sound, or overflowed: parameters are unchanged
   // Skipped because fp16's loss scale was too large; it has been reduced.
   bool overflowed = false;
+  StepVerdict verdict = StepVerdict::kSound;
+  // Why the step diverged, in a sentence, if it did and the one before it did not.
+  std::string diverged_because;
   // Requests of any rank, equal on every rank. `last`: this step is the last one. `save`: the state
   // must be saved.
   bool last = false;
@@ -72,9 +77,9 @@ class TrainingStep {
 
   // Runs one step. Throws TrainingStopped if `stop` was requested, between micro-batches; the state
   // is then that of the last committed step. Throws CollectiveError if a peer is lost; see also
-  // intact(). Throws TrainingError when a step was skipped, or with stability.skip_nonfinite when
-  // more than stability.consecutive_skips_max in a row were; overflows of fp16's loss scale do not
-  // count.
+  // intact(). Throws TrainingError(kDiverged), without a change of the parameters, when the step
+  // has diverged and may not be skipped (DivergenceGuard::Ends); overflows of fp16's loss scale do
+  // not count.
   StepResult Run(const std::stop_token& stop);
 
   // Continues in another group, after this one lost a rank. All ranks of `communicator` call it; it
@@ -95,6 +100,7 @@ class TrainingStep {
   OptimizerShards* shards() { return shards_ ? &*shards_ : nullptr; }
   // Absent unless the run computes in fp16.
   std::optional<LossScale>& loss_scale() { return loss_scale_; }
+  DivergenceGuard& divergence_guard() { return guard_; }
 
   // False if a step failed during its update: the parameters are then undefined.
   bool intact() const { return !updating_; }
@@ -120,10 +126,10 @@ class TrainingStep {
   void UploadRequest();
   std::span<const double> ShareLosses();
   StepRequest SharedRequest() const;
-  double MeanLoss() const;
+  double LossSum() const;
   std::optional<AllReduceCost> CostOf(const GradientReduction& reduction) const;
-  void Judge(StepResult& result);
-  void GuardAgainstNonFinite(const StepResult& result);
+  void Judge(double loss_sum, double loss_sum_max, StepResult& result);
+  void EndOrSkip(StepResult& result);
 
   const runspec::RunSpec& spec_;
   const runspec::BatchPlan& plan_;
@@ -153,9 +159,9 @@ class TrainingStep {
   const Clock& clock_;
   StepTimer timer_;
   std::optional<LossScale> loss_scale_;
+  DivergenceGuard guard_;
   int64_t step_ = 0;
   int64_t schedule_steps_ = 0;
-  int64_t consecutive_skips_ = 0;
 };
 
 }  // namespace gp::engine

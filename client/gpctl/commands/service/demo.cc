@@ -2,6 +2,7 @@
 // checkpoint.
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "base/duration.h"
 #include "base/file.h"
@@ -11,6 +12,7 @@
 #include "client/gpctl/commands/models/sample.h"
 #include "client/gpctl/commands/service/up.h"
 #include "client/gpctl/commands/submit.h"
+#include "client/gpctl/demo/chaos.h"
 #include "client/gpctl/demo/demo_run_file.h"
 #include "client/gpctl/demo/demo_text.h"
 #include "client/gpctl/render/run_json.h"
@@ -30,11 +32,17 @@ namespace {
 constexpr int kWorkers = 2;
 constexpr int kSampleCharacters = 1000;
 constexpr std::chrono::seconds kNewsDrain{3};
+constexpr std::chrono::milliseconds kRefresh{1000};
+// With --chaos: so that the next fault is not long after the run has gone on.
+constexpr std::chrono::milliseconds kChaosRefresh{250};
 constexpr int kLinesPerRun = 24;
 
 struct DemoOptions {
   double minutes = 2;
   std::string text;
+  bool chaos = false;
+
+  int workers() const { return chaos ? Chaos::kWorkers : kWorkers; }
 };
 
 // The text to train on, and its path for the workers.
@@ -63,8 +71,8 @@ StatusOr<DemoText> PrepareText(const DemoOptions& options, Session& session) {
 class DemoService {
  public:
   // `made`: the demo made the state directory, so an interruption removes it.
-  DemoService(bool made, Session& session)
-      : session_(session), directory_(session.StateDirectory()), made_(made) {}
+  DemoService(bool made, int workers, Session& session)
+      : session_(session), directory_(session.StateDirectory()), made_(made), workers_(workers) {}
   ~DemoService() {
     const bool interrupted = session_.console().interruption.requested();
     const Status status = made_ && interrupted && !found_ ? Remove() : Stop();
@@ -81,7 +89,7 @@ class DemoService {
     if (record.status().code() != StatusCode::kNotFound) return record;
     record = StartInBackground(directory_,
                                {.program_directory = session_.console().program_directory,
-                                .workers = kWorkers,
+                                .workers = workers_,
                                 .gateway = false},
                                interruption);
     started_ = record.ok();
@@ -91,6 +99,10 @@ class DemoService {
     }
     return record;
   }
+
+  // Whether it was there already.
+  bool found() const { return found_; }
+  const ServiceDirectory& directory() const { return directory_; }
 
   Status Stop() {
     if (!started_) return OkStatus();
@@ -113,7 +125,8 @@ class DemoService {
   Session& session_;
   const ServiceDirectory directory_;
   const bool made_;
-  bool found_ = false;  // the service was there already
+  const int workers_;
+  bool found_ = false;
   bool started_ = false;
 };
 
@@ -148,6 +161,15 @@ class DemoScreen {
 
   void Finish() {
     if (animated_) block_.Draw("");
+  }
+
+  // A line that stays.
+  void Tell(const std::string& line) {
+    if (animated_) {
+      block_.PrintAbove("  " + line + "\n");
+    } else {
+      session_.console().out << "  " << line << std::endl;
+    }
   }
 
  private:
@@ -202,6 +224,12 @@ class DemoScreen {
   int64_t sample_step_ = -1;
 };
 
+// By this machine's clock, which also the workers use.
+double WallSeconds(const Session& session) {
+  const auto now = session.console().clock.WallNow().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
 StatusOr<v1::Run> SubmitDemo(const DemoText& text, const DemoOptions& options, int slots,
                              Session& session) {
   const RunFileText file{kDemoRunFile, "demo.yaml", DirectoryOf(text.path)};
@@ -209,7 +237,14 @@ StatusOr<v1::Run> SubmitDemo(const DemoText& text, const DemoOptions& options, i
   submit.overrides = {
       "data.text=" + Json(std::vector<std::string>{text.path}).dump(),
       fmt::format("budget.wall_time={}s", std::max(1, static_cast<int>(options.minutes * 60)))};
-  submit.overrides.push_back(fmt::format("resources.workers={}", std::min(slots, kWorkers)));
+  const int workers = std::min(slots, options.workers());
+  submit.overrides.push_back(fmt::format("resources.workers={}", workers));
+  if (options.chaos) {
+    // Runs with Muon start again when a rank dies.
+    submit.overrides.insert(submit.overrides.end(),
+                            {fmt::format("resources.max_workers={}", workers),
+                             "optimizer.kind=adamw", "stability.recovery=in_place"});
+  }
   ASSIGN_OR_RETURN(const v1::SubmitResponse response, SubmitRunFile(file, submit, session));
   return response.run();
 }
@@ -221,14 +256,23 @@ void CancelLeftRun(const v1::Run& run, Session& session) {
   if (client.ok()) (void)(*client)->Cancel(run.run_id());
 }
 
-StatusOr<v1::Run> WatchDemo(const v1::Run& run, double seconds, Session& session) {
+// `chaos` hurts the service in `directory` meanwhile; null: nothing does.
+StatusOr<v1::Run> WatchDemo(const v1::Run& run, double seconds, Chaos* chaos,
+                            const ServiceDirectory& directory, Session& session) {
   ASSIGN_OR_RETURN(const auto feed,
                    RunFeed::Open(run, {.samples = true, .time_budget_seconds = seconds}, session));
   DemoScreen screen(seconds, session);
   Status status;
   for (bool ended = false; status.ok() && !ended;) {
-    screen.Show(feed->Model());
-    const auto result = feed->WaitForEnd(std::chrono::seconds(1));
+    const RunModel model = feed->Model();
+    screen.Show(model);
+    if (chaos != nullptr) {
+      const auto record = directory.Load();
+      const std::string done =
+          record.ok() ? chaos->Strike(*record, model.run(), WallSeconds(session)) : "";
+      if (!done.empty()) screen.Tell(done);
+    }
+    const auto result = feed->WaitForEnd(chaos == nullptr ? kRefresh : kChaosRefresh);
     status = result.status();
     ended = result.ok() && *result;
   }
@@ -256,6 +300,26 @@ Status ShowSample(const v1::Checkpoint& checkpoint, const DemoText& text, Sessio
   const WordShare share = CountKnownWords(sample, text.text);
   out << fmt::format("words         {} of {} ({}) occur in the training text\n", share.known,
                      share.words, Percent(share.share()));
+  return OkStatus();
+}
+
+Status ReportChaos(const Chaos& chaos, const v1::Run& run, Session& session) {
+  ASSIGN_OR_RETURN(client::RunClient* const client, session.Client());
+  std::vector<v1::MetricPoint> points;
+  v1::MetricsRequest metrics;
+  metrics.set_run(run.run_id());
+  RETURN_IF_ERROR(client->Metrics(metrics, [&points](const v1::MetricPoint& point) {
+    points.push_back(point);
+    return true;
+  }));
+  std::vector<v1::RunEvent> events;
+  v1::EventsRequest wanted;
+  wanted.set_run(run.run_id());
+  RETURN_IF_ERROR(client->Events(wanted, [&events](const v1::RunEvent& event) {
+    events.push_back(event);
+    return true;
+  }));
+  session.console().out << "\n" << chaos.Report(run, points, events);
   return OkStatus();
 }
 
@@ -300,19 +364,31 @@ StatusOr<ExitCode> Demo(const DemoOptions& options, Session& session) {
   const bool made = !FileExists(session.StateDirectory());
   // Restore the current context after saving the demo's, for a user who works with another service.
   const std::string context = CurrentContext(session);
-  DemoService service(made, session);
+  DemoService service(made, options.workers(), session);
   ASSIGN_OR_RETURN(const DemoText text, PrepareText(options, session));
   ASSIGN_OR_RETURN(const ServiceRecord record, service.Start());
+  if (options.chaos && service.found()) {
+    return FailedPrecondition(
+        "--chaos kills the coordinator, so the demo needs a service of its own, and one runs in "
+        "{}; "
+        "stop it with '{}', or name another --state-dir",
+        session.StateDirectory(), session.HintFor(session.StateDirectory(), "down"));
+  }
   SaveServiceContexts(ServiceDirectory(session.StateDirectory()), record, session);
   MakeCurrent(context, session);
   Session local(WithServer(session.options(), record.address), session.console());
   out << fmt::format("coordinator {} with {} workers; training on {} ({}) for about {}\n",
-                     record.address, std::min(record.workers, kWorkers), text.source,
+                     record.address, std::min(record.workers, options.workers()), text.source,
                      Bytes(text.text.size()), DurationText(60 * options.minutes))
       << std::flush;
   ASSIGN_OR_RETURN(const v1::Run submitted, SubmitDemo(text, options, record.workers, local));
-  ASSIGN_OR_RETURN(const v1::Run run, WatchDemo(submitted, 60 * options.minutes, local));
+  std::optional<Chaos> chaos;
+  if (options.chaos) chaos.emplace(60 * options.minutes);
+  ASSIGN_OR_RETURN(const v1::Run run,
+                   WatchDemo(submitted, 60 * options.minutes, chaos ? &*chaos : nullptr,
+                             service.directory(), local));
   ASSIGN_OR_RETURN(const ExitCode code, Report(run, text, local));
+  if (chaos) RETURN_IF_ERROR(ReportChaos(*chaos, run, local));
   RETURN_IF_ERROR(service.Stop());
   return code;
 }
@@ -328,6 +404,9 @@ void AddDemoCommand(CommandSet& commands) {
       .Option("--text", options->text,
               "text file, plain or .gz (default: $TEXT, or the Jargon File)")
       .Path();
+  command.Switch("--chaos", options->chaos,
+                 "kill a worker, pause another and kill the coordinator meanwhile, and say what "
+                 "happened");
   commands.Bind(command, [options](Session& session) { return Demo(*options, session); });
 }
 

@@ -41,6 +41,7 @@ TEST(RunJson, ARunHasAllItsFields) {
         step_seconds: 0.75 learning_rate: 0.25 gradient_norm: 1.5 )" +
                                   std::string(kPhases) + R"(
         peak_flops: 9.5 peak_source: "measured" warning: "warning" skipped_steps: 13
+        skipped_spikes: 5
         processor_wait: 0.125
         pace_seconds: 0.875 best_validation_loss: 7.25 best_validation_step: 10
         best_validation_checkpoint: "/c" best_validation_superseded: true
@@ -68,7 +69,7 @@ TEST(RunJson, ARunHasAllItsFields) {
       "progress": {
         "step": 12, "target_steps": 2000, "tokens": 4096, "target_tokens": 100000, "loss": 4.5,
         "lr": 0.25, "grad_norm": 1.5, "tokens_per_second": 1024.5, "mfu": 0.5,
-        "step_seconds": 0.75, "pace_seconds": 0.875, "skipped_steps": 13, "peak_flops": 9.5, "peak_source": "measured", "processor_wait": 0.125,
+        "step_seconds": 0.75, "pace_seconds": 0.875, "skipped_steps": 13, "skipped_spikes": 5, "peak_flops": 9.5, "peak_source": "measured", "processor_wait": 0.125,
         )" + std::string(kPhasesJson) +
                                                      R"(,
         "warning": "warning", "val_loss": 8.5, "val_step": 11, "best_val_loss": 7.25, "best_val_step": 10,
@@ -133,12 +134,12 @@ TEST(RunJson, APointHasAllItsFields) {
   const auto point = Parse<v1::MetricPoint>(std::string(kPhases) + R"(
       step: 12 epoch: 3 tokens: 4096 loss: 4.5 learning_rate: 0.25 gradient_norm: 1.5
       tokens_per_second: 1024.5 mfu: 0.5 step_seconds: 0.75 validation_loss: 7.5
-      at { seconds: 60 nanos: 250000001 } skipped: true target_steps: 2000 peak_flops: 9.5
+      at { seconds: 60 nanos: 250000001 } skipped: true spike: true target_steps: 2000 peak_flops: 9.5
       peak_source: "measured" processor_wait: 0.125 warning: "warning" scores { name: "val_bpb" value: 2.5 })");
   EXPECT_EQ(Json(gpctl::MetricFields(point)), Json::parse(R"({
       "step": 12, "tokens": 4096, "loss": 4.5, "lr": 0.25, "grad_norm": 1.5,
       "tokens_per_second": 1024.5, "mfu": 0.5, "step_seconds": 0.75, "val_loss": 7.5, "val_bpb": 2.5, "epoch": 3,
-      "skipped": true, )" + std::string(kPhasesJson) +
+      "skipped": true, "spike": true, )" + std::string(kPhasesJson) +
                                                           R"(, "peak_flops": 9.5,
       "peak_source": "measured", "processor_wait": 0.125, "target_steps": 2000, "warning": "warning",
       "at": "1970-01-01T00:01:00.250Z"})"));

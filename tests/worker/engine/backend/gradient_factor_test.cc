@@ -13,12 +13,13 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 float Factor(double sum_of_squares, std::vector<double> losses, double norm_max,
-             float loss_scale = 1) {
+             float loss_scale = 1, double loss_sum_max = kInfinity) {
   return FactorOf({.sum_of_squares = &sum_of_squares,
                    .losses = losses.data(),
                    .loss_count = std::ssize(losses),
                    .norm_max = norm_max,
-                   .loss_scale = loss_scale});
+                   .loss_scale = loss_scale,
+                   .loss_sum_max = loss_sum_max});
 }
 
 TEST(GradientFactor, ClipsAsTorchDoesAndNotAtZero) {
@@ -40,6 +41,11 @@ TEST(GradientFactor, IsNoneWhereTheNormOrALossIsNotFinite) {
     EXPECT_TRUE(std::isnan(Factor(4, {value}, 1)));
     EXPECT_TRUE(std::isnan(Factor(4, {1, 2, value}, 0)));
   }
+}
+
+TEST(GradientFactor, IsNoneWhereTheLossesAddUpToMoreThanTheirLimit) {
+  EXPECT_EQ(Factor(16, {1, 2, 4}, 0, 1, 7), 1);
+  EXPECT_TRUE(std::isnan(Factor(16, {1, 2, 5}, 0, 1, 7)));
 }
 
 }  // namespace

@@ -343,6 +343,65 @@ TEST(TrainingStep, WithoutTheGuardTheFirstStepThatIsNotFiniteEndsTheRun) {
   }
 }
 
+TEST(TrainingStep, WithStopAStepThatIsNotFiniteEndsTheRunAndChangesNothing) {
+  auto group = MakeLocalGroup(1, 4);
+  runspec::RunSpec spec = TinySpec();
+  spec.stability.on_divergence = runspec::OnDivergence::kStop;
+  TinyRank rank(*group[0], spec);
+  rank.RunSteps(2);
+  rank.model().parameters()[3] = std::nanf("");
+  rank.model().ParametersChanged();
+  const std::vector<float> before = rank.Parameters();
+  try {
+    rank.RunSteps(1);
+    ADD_FAILURE() << "the step was taken";
+  } catch (const TrainingError& error) {
+    EXPECT_EQ(error.cause(), contract::ExitCause::kDiverged);
+    EXPECT_TRUE(std::string(error.what()).starts_with("diverged: step 3: ")) << error.what();
+  }
+  EXPECT_TRUE(SameBits(rank.Parameters(), before));
+}
+
+// Step kPoisoned has targets that contradict what the model has learned.
+constexpr int64_t kPoisoned = 100;
+
+void FillPoisoned(int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
+                  std::span<int32_t> targets) {
+  FillTiny(step, shard, micro_batch, tokens, targets);
+  if (step + 1 != kPoisoned) return;
+  for (int32_t& target : targets) target = (target + 1) % 13;
+}
+
+std::vector<std::vector<float>> TrainPoisonedGroup(int ranks, double sigma, bool expect_skip) {
+  auto group = MakeLocalGroup(ranks, 4);
+  runspec::RunSpec spec = TinySpec();
+  spec.model.dropout = 0;
+  spec.stability.spike_sigma = sigma;
+  std::vector<std::vector<float>> parameters(group.size());
+  OnEachRank(group, [&](size_t index) {
+    TinyRank rank(*group[index], spec, TinyPlan(spec), FillPoisoned);
+    for (const StepResult& result : rank.RunSteps(kPoisoned + 5)) {
+      const bool skipped = expect_skip && result.step == kPoisoned;
+      EXPECT_EQ(result.skipped, skipped) << "step " << result.step << ", loss " << result.loss;
+      EXPECT_EQ(result.verdict, skipped ? StepVerdict::kSpike : StepVerdict::kSound);
+      EXPECT_EQ(result.diverged_because.empty(), !skipped);
+    }
+    EXPECT_EQ(rank.training_step().optimizer().updates(), kPoisoned + (expect_skip ? 4 : 5));
+    EXPECT_EQ(rank.training_step().divergence_guard().state().skipped.Text(),
+              expect_skip ? "100" : "");
+    parameters[index] = rank.Parameters();
+  });
+  return parameters;
+}
+
+TEST(TrainingStep, ASpikeIsSkippedOnEveryRankWithTheSameBits) {
+  const std::vector<float> alone = TrainPoisonedGroup(1, 6, /*expect_skip=*/true)[0];
+  for (const auto& parameters : TrainPoisonedGroup(3, 6, /*expect_skip=*/true)) {
+    EXPECT_TRUE(SameBits(parameters, alone));
+  }
+  EXPECT_FALSE(SameBits(TrainPoisonedGroup(1, 0, /*expect_skip=*/false)[0], alone));
+}
+
 TEST(TrainingStep, AStopBetweenMicroBatchesLeavesTheCommittedStep) {
   auto group = MakeLocalGroup(1, 4);
   TinyRank rank(*group[0]);

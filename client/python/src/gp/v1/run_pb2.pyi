@@ -65,7 +65,7 @@ class RankPlacement(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., node_id: _Optional[str] = ..., node_name: _Optional[str] = ..., slot_id: _Optional[str] = ...) -> None: ...
 
 class Progress(_message.Message):
-    __slots__ = ("step", "target_steps", "tokens", "target_tokens", "loss", "validation_loss", "validation_step", "tokens_per_second", "mfu", "step_seconds", "learning_rate", "gradient_norm", "phases", "peak_flops", "peak_source", "warning", "skipped_steps", "scores", "pace_seconds", "best_validation_loss", "best_validation_step", "best_validation_checkpoint", "best_validation_superseded", "processor_wait")
+    __slots__ = ("step", "target_steps", "tokens", "target_tokens", "loss", "validation_loss", "validation_step", "tokens_per_second", "mfu", "step_seconds", "learning_rate", "gradient_norm", "phases", "peak_flops", "peak_source", "warning", "skipped_steps", "scores", "pace_seconds", "best_validation_loss", "best_validation_step", "best_validation_checkpoint", "best_validation_superseded", "processor_wait", "skipped_spikes")
     STEP_FIELD_NUMBER: _ClassVar[int]
     TARGET_STEPS_FIELD_NUMBER: _ClassVar[int]
     TOKENS_FIELD_NUMBER: _ClassVar[int]
@@ -90,6 +90,7 @@ class Progress(_message.Message):
     BEST_VALIDATION_CHECKPOINT_FIELD_NUMBER: _ClassVar[int]
     BEST_VALIDATION_SUPERSEDED_FIELD_NUMBER: _ClassVar[int]
     PROCESSOR_WAIT_FIELD_NUMBER: _ClassVar[int]
+    SKIPPED_SPIKES_FIELD_NUMBER: _ClassVar[int]
     step: int
     target_steps: int
     tokens: int
@@ -114,7 +115,8 @@ class Progress(_message.Message):
     best_validation_checkpoint: str
     best_validation_superseded: bool
     processor_wait: float
-    def __init__(self, step: _Optional[int] = ..., target_steps: _Optional[int] = ..., tokens: _Optional[int] = ..., target_tokens: _Optional[int] = ..., loss: _Optional[float] = ..., validation_loss: _Optional[float] = ..., validation_step: _Optional[int] = ..., tokens_per_second: _Optional[float] = ..., mfu: _Optional[float] = ..., step_seconds: _Optional[float] = ..., learning_rate: _Optional[float] = ..., gradient_norm: _Optional[float] = ..., phases: _Optional[_Union[PhaseSeconds, _Mapping]] = ..., peak_flops: _Optional[float] = ..., peak_source: _Optional[str] = ..., warning: _Optional[str] = ..., skipped_steps: _Optional[int] = ..., scores: _Optional[_Iterable[_Union[NewestScore, _Mapping]]] = ..., pace_seconds: _Optional[float] = ..., best_validation_loss: _Optional[float] = ..., best_validation_step: _Optional[int] = ..., best_validation_checkpoint: _Optional[str] = ..., best_validation_superseded: bool = ..., processor_wait: _Optional[float] = ...) -> None: ...
+    skipped_spikes: int
+    def __init__(self, step: _Optional[int] = ..., target_steps: _Optional[int] = ..., tokens: _Optional[int] = ..., target_tokens: _Optional[int] = ..., loss: _Optional[float] = ..., validation_loss: _Optional[float] = ..., validation_step: _Optional[int] = ..., tokens_per_second: _Optional[float] = ..., mfu: _Optional[float] = ..., step_seconds: _Optional[float] = ..., learning_rate: _Optional[float] = ..., gradient_norm: _Optional[float] = ..., phases: _Optional[_Union[PhaseSeconds, _Mapping]] = ..., peak_flops: _Optional[float] = ..., peak_source: _Optional[str] = ..., warning: _Optional[str] = ..., skipped_steps: _Optional[int] = ..., scores: _Optional[_Iterable[_Union[NewestScore, _Mapping]]] = ..., pace_seconds: _Optional[float] = ..., best_validation_loss: _Optional[float] = ..., best_validation_step: _Optional[int] = ..., best_validation_checkpoint: _Optional[str] = ..., best_validation_superseded: bool = ..., processor_wait: _Optional[float] = ..., skipped_spikes: _Optional[int] = ...) -> None: ...
 
 class Score(_message.Message):
     __slots__ = ("name", "value")
@@ -277,7 +279,7 @@ class EngineChoices(_message.Message):
     def __init__(self, threads_per_rank: _Optional[int] = ..., logical_shards: _Optional[int] = ..., isa: _Optional[str] = ..., kernels: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class MetricPoint(_message.Message):
-    __slots__ = ("step", "epoch", "tokens", "loss", "learning_rate", "gradient_norm", "tokens_per_second", "mfu", "step_seconds", "validation_loss", "at", "phases", "skipped", "target_steps", "peak_flops", "peak_source", "warning", "scores", "processor_wait")
+    __slots__ = ("step", "epoch", "tokens", "loss", "learning_rate", "gradient_norm", "tokens_per_second", "mfu", "step_seconds", "validation_loss", "at", "phases", "skipped", "target_steps", "peak_flops", "peak_source", "warning", "scores", "processor_wait", "spike")
     STEP_FIELD_NUMBER: _ClassVar[int]
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     TOKENS_FIELD_NUMBER: _ClassVar[int]
@@ -297,6 +299,7 @@ class MetricPoint(_message.Message):
     WARNING_FIELD_NUMBER: _ClassVar[int]
     SCORES_FIELD_NUMBER: _ClassVar[int]
     PROCESSOR_WAIT_FIELD_NUMBER: _ClassVar[int]
+    SPIKE_FIELD_NUMBER: _ClassVar[int]
     step: int
     epoch: int
     tokens: int
@@ -316,7 +319,8 @@ class MetricPoint(_message.Message):
     warning: str
     scores: _containers.RepeatedCompositeFieldContainer[Score]
     processor_wait: float
-    def __init__(self, step: _Optional[int] = ..., epoch: _Optional[int] = ..., tokens: _Optional[int] = ..., loss: _Optional[float] = ..., learning_rate: _Optional[float] = ..., gradient_norm: _Optional[float] = ..., tokens_per_second: _Optional[float] = ..., mfu: _Optional[float] = ..., step_seconds: _Optional[float] = ..., validation_loss: _Optional[float] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., phases: _Optional[_Union[PhaseSeconds, _Mapping]] = ..., skipped: bool = ..., target_steps: _Optional[int] = ..., peak_flops: _Optional[float] = ..., peak_source: _Optional[str] = ..., warning: _Optional[str] = ..., scores: _Optional[_Iterable[_Union[Score, _Mapping]]] = ..., processor_wait: _Optional[float] = ...) -> None: ...
+    spike: bool
+    def __init__(self, step: _Optional[int] = ..., epoch: _Optional[int] = ..., tokens: _Optional[int] = ..., loss: _Optional[float] = ..., learning_rate: _Optional[float] = ..., gradient_norm: _Optional[float] = ..., tokens_per_second: _Optional[float] = ..., mfu: _Optional[float] = ..., step_seconds: _Optional[float] = ..., validation_loss: _Optional[float] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., phases: _Optional[_Union[PhaseSeconds, _Mapping]] = ..., skipped: bool = ..., target_steps: _Optional[int] = ..., peak_flops: _Optional[float] = ..., peak_source: _Optional[str] = ..., warning: _Optional[str] = ..., scores: _Optional[_Iterable[_Union[Score, _Mapping]]] = ..., processor_wait: _Optional[float] = ..., spike: bool = ...) -> None: ...
 
 class PhaseSeconds(_message.Message):
     __slots__ = ("data_wait", "forward", "backward", "allreduce_exposed", "optimizer", "other")
