@@ -229,6 +229,14 @@ StatusOr<v1::Run> RunClient::Resume(const std::string& run) {
   return Ask("Resume", &v1::RunService::StubInterface::Resume, request);
 }
 
+StatusOr<v1::Run> RunClient::Resize(const std::string& run, int workers) {
+  v1::ResizeRequest request;
+  request.set_run(run);
+  request.set_workers(workers);
+  request.set_request_id(RandomId(20));
+  return Ask("Resize", &v1::RunService::StubInterface::Resize, request);
+}
+
 StatusOr<v1::ContinueResponse> RunClient::Continue(v1::ContinueRequest request) {
   if (request.request_id().empty()) request.set_request_id(RandomId(20));
   return Ask("Continue", &v1::RunService::StubInterface::Continue, request);

@@ -70,6 +70,7 @@ class RunClient {
   StatusOr<v1::Run> Cancel(const std::string& run, bool now = false);
   StatusOr<v1::Run> Pause(const std::string& run);
   StatusOr<v1::Run> Resume(const std::string& run);
+  StatusOr<v1::Run> Resize(const std::string& run, int workers);
   // Fills an empty request id.
   StatusOr<v1::ContinueResponse> Continue(v1::ContinueRequest request);
   // Fills an empty request id.

@@ -15,6 +15,7 @@ constexpr AccessRule kTable[] = {
     {"gp.v1.RunService/Cancel", Least::kSubmitter, Where::kInNamespace, true, Lane::kQueries},
     {"gp.v1.RunService/Pause", Least::kSubmitter, Where::kInNamespace, true, Lane::kQueries},
     {"gp.v1.RunService/Resume", Least::kSubmitter, Where::kInNamespace, true, Lane::kQueries},
+    {"gp.v1.RunService/Resize", Least::kSubmitter, Where::kInNamespace, true, Lane::kQueries},
     {"gp.v1.RunService/Continue", Least::kSubmitter, Where::kInNamespace, true, Lane::kSubmits},
     {"gp.v1.RunService/Annotate", Least::kSubmitter, Where::kInNamespace, true, Lane::kQueries},
     {"gp.v1.RunService/Watch", Least::kViewer, Where::kInNamespace, false, Lane::kStreams},

@@ -75,6 +75,8 @@ void PlanCordons(const Cluster& cluster, const Policy& policy, const Now& now, P
 
 bool MayMakeNodeFaulty(const Plan& plan) {
   return std::any_of(plan.begin(), plan.end(), [](const Action& action) {
+    // The run may get further without the ranks on that node.
+    if (std::holds_alternative<RunReconfigured>(action.event)) return true;
     const auto* failed = std::get_if<RankFailed>(&action.event);
     return failed != nullptr && failed->own_exit;
   });

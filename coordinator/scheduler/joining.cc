@@ -12,6 +12,7 @@
 #include "coordinator/scheduler/placement.h"
 #include "coordinator/scheduler/queue.h"
 #include "coordinator/scheduler/regroup.h"
+#include "coordinator/state/cordon.h"
 
 namespace gp::coordinator {
 namespace {
@@ -24,11 +25,6 @@ const RankReport* FindJoiner(const Cluster& cluster, const Run& run, const Joine
 
 std::string NameOf(const Cluster& cluster, const Placement& place) {
   return fmt::format("{}:{}", cluster.NodeName(place.node), place.slot);
-}
-
-bool IsDrained(const Cluster& cluster, const NodeId& id) {
-  const auto node = cluster.FindNode(id);
-  return node != nullptr && node->cordon && node->cordon->drain;
 }
 
 // The event for a joiner that does not join any more; nullopt while it may.
@@ -49,9 +45,11 @@ std::optional<JoinerLeft> FindEnd(const Cluster& cluster, const Run& run, const 
     left.reason = fmt::format("the rank that was to join on {} is lost: its node is silent", name);
     return left;
   }
-  if (!IsDrained(cluster, joiner.place.node)) return std::nullopt;
+  const auto node = cluster.FindNode(joiner.place.node);
+  const std::string leave = node == nullptr ? "" : LeaveText(*node);
+  if (leave.empty()) return std::nullopt;
   left.failed = false;
-  left.reason = fmt::format("the rank on {} does not join: its node is drained", name);
+  left.reason = fmt::format("the rank on {} does not join: {}", name, leave);
   return left;
 }
 
@@ -63,23 +61,6 @@ bool IsConnected(const Cluster& cluster, const NodeId& id) {
 bool IsStandingBy(const Cluster& cluster, const Joiner& joiner, const RankReport* report) {
   return report != nullptr && report->alive() && report->holds && !report->address.empty() &&
          !report->incarnation.empty() && IsConnected(cluster, joiner.place.node);
-}
-
-// Every rank of the group trains, and none has finished.
-bool IsSettled(const Cluster& cluster, const Run& run) {
-  return std::all_of(run.placement.begin(), run.placement.end(), [&](const Placement& place) {
-    const RankReport* report = FindReport(cluster, run, place);
-    const bool trains =
-        report != nullptr && report->epoch == run.epoch && !report->holds &&
-        (report->phase == RankPhase::kReady || report->phase == RankPhase::kRunning);
-    return trains && !report->incarnation.empty() && IsConnected(cluster, place.node);
-  });
-}
-
-// A group that changes now would not take another step together.
-bool IsNearItsEnd(const Cluster& cluster, const Run& run) {
-  const int64_t target = run.submission->target_steps;
-  return run.HasFinalCheckpoint() || (target > 0 && LastStepOf(cluster, run) + 1 >= target);
 }
 
 // The run's group with the joiners that are ready; nullopt while there are none, or while others
@@ -124,9 +105,9 @@ bool PausesJoining(const Run& run, const Policy& policy, const Now& now) {
   return now.wall - run.join_failed_at < std::min(pause, policy.join_pause_max);
 }
 
-bool LacksRanks(const Run& run) {
-  return static_cast<int>(run.placement.size() + run.joiners.size()) < WantedRanks(run);
-}
+int RanksAndJoiners(const Run& run) { return static_cast<int>(SlotsOf(run).size()); }
+
+constexpr int kNobodyWaits = std::numeric_limits<int>::min();
 
 class JoiningPlanner {
  public:
@@ -141,19 +122,23 @@ class JoiningPlanner {
     if (!GoesOnInPlace(*run)) return;
     if (auto next = PlanJoin(cluster_, *run, policy_)) return Add(*run, std::move(*next));
     const bool may_start = !PausesJoining(*run, policy_, now_) && !IsNearItsEnd(cluster_, *run);
-    if (LacksRanks(*run) && may_start) lacking_.push_back(run);
+    if (RanksAndJoiners(*run) < MostRanks(*run) && may_start) lacking_.push_back(run);
   }
 
-  // Starts joiners, those of a higher priority first.
+  // Starts joiners: first those of runs that lack ranks, the higher priority first.
   void Place() {
     if (lacking_.empty()) return;
     std::stable_sort(lacking_.begin(), lacking_.end(), [](const auto& a, const auto& b) {
-      return a->submission->priority > b->submission->priority;
+      const auto rank = [](const Run& run) {
+        return std::pair(RanksAndJoiners(run) >= WantedRanks(run), -run.submission->priority);
+      };
+      return rank(*a) < rank(*b);
     });
     FreeSlots free = FindFreeSlots(cluster_, policy_);
     const int waiting = HighestWaitingPriority(free);
     for (const auto& run : lacking_) {
-      if (run->submission->priority < waiting) return;
+      const bool spare = RanksAndJoiners(*run) >= WantedRanks(*run);
+      if (spare ? waiting > kNobodyWaits : run->submission->priority < waiting) continue;
       auto place = PlaceOneMore(*run, free);
       if (!place) continue;
       place->rank = run->numbered_ranks;
@@ -169,7 +154,7 @@ class JoiningPlanner {
     for (const Run* run : WaitingInOrder(cluster_)) {
       if (!TakesGpus(*run, free) && !IsTooLarge(*run, free)) return run->submission->priority;
     }
-    return std::numeric_limits<int>::min();
+    return kNobodyWaits;
   }
 
   void Add(const Run& run, EventBody event) {

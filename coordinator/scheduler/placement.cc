@@ -226,7 +226,7 @@ FreeSlots UsableBy(const Run& run, FreeSlots free) {
   free = FitFor(run, std::move(free));
   for (const auto& [node, lacking] : LackingNow(run, free)) {
     const int others = free.Total(gpu) - TotalOf(free, node, gpu);
-    if (others >= run.submission->workers) RemoveNode(node, lacking.reason, free);
+    if (others >= WantedRanks(run)) RemoveNode(node, lacking.reason, free);
   }
   return free;
 }
@@ -236,18 +236,18 @@ bool FitsWithout(const NodeId& node, const Run& run, FreeSlots free) {
   free = FitFor(run, std::move(free));
   for (const auto& [lacks, lacking] : LackingNow(run, free)) RemoveNode(lacks, "", free);
   RemoveNode(node, "", free);
-  return free.Total(gpu) >= run.submission->workers;
+  return free.Total(gpu) >= WantedRanks(run);
 }
 
 bool TakesGpus(const Run& run, const FreeSlots& all) {
   if (run.leg.engine.device != Device::kAuto) return run.leg.engine.device == Device::kGpu;
   // GPUs of cordoned nodes count too: a cordon ends, but the run keeps this choice of device.
-  return all.gpu_total + all.gpu_cordoned >= run.submission->workers;
+  return all.gpu_total + all.gpu_cordoned >= WantedRanks(run);
 }
 
 std::optional<std::vector<Placement>> Place(const Run& run, FreeSlots& free) {
   const bool gpu = TakesGpus(run, free);
-  const int wanted = run.submission->workers;
+  const int wanted = WantedRanks(run);
   FreeSlots usable = UsableBy(run, free);
   auto placement = Choose(Trusted(run, usable), gpu, wanted);
   if (!placement) placement = Choose(std::move(usable), gpu, wanted);
@@ -269,7 +269,7 @@ std::string WhyNotPlaced(const Run& run, const FreeSlots& all) {
   const FreeSlots free = UsableBy(run, all);
   const bool gpu = TakesGpus(run, all);
   const int total = free.Total(gpu);
-  const std::string need = CountedNoun(run.submission->workers, gpu ? "GPU slot" : "slot");
+  const std::string need = CountedNoun(WantedRanks(run), gpu ? "GPU slot" : "slot");
   const std::string also = WhatIsUnusable(free, gpu);
   if (total == 0)
     return fmt::format("placement: {}{}", NoneAtAll(run, gpu, need, free.Cordoned(gpu) > 0), also);
@@ -287,7 +287,7 @@ bool IsTooLarge(const Run& run, const FreeSlots& all) {
   for (const NodeSlots& node : all.nodes) {
     if (run.unfit_nodes.contains(node.node)) total -= gpu ? node.gpu_total : node.cpu_total;
   }
-  return run.submission->workers > total;
+  return WantedRanks(run) > total;
 }
 
 int CoresPerRank(const Cluster& cluster, const std::vector<Placement>& placement) {

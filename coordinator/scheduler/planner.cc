@@ -5,6 +5,7 @@
 #include "coordinator/scheduler/progress.h"
 #include "coordinator/scheduler/queue.h"
 #include "coordinator/scheduler/retention.h"
+#include "coordinator/scheduler/shrinking.h"
 #include "coordinator/scheduler/suspicion.h"
 #include "coordinator/scheduler/sweep_plan.h"
 
@@ -22,7 +23,8 @@ Plan MakePlan(const Cluster& cluster, const Policy& policy, const Now& now) {
   }
   // The plans below may concern a run that the plan above changes, or its slots.
   if (plan.empty()) {
-    PlanJoining(cluster, policy, now, plan);
+    PlanShrinking(cluster, policy, now, plan);
+    if (plan.empty()) PlanJoining(cluster, policy, now, plan);
     if (!plan.empty()) return plan;
   }
   // Sweeps cancel and continue runs, so no other decision about a run is made in the same round.

@@ -5,6 +5,7 @@
 #include "coordinator/scheduler/liveness.h"
 #include "coordinator/scheduler/recovery.h"
 #include "coordinator/scheduler/sealing.h"
+#include "coordinator/scheduler/shrinking.h"
 #include "coordinator/state/cordon.h"
 
 namespace gp::coordinator {
@@ -35,7 +36,8 @@ class ProgressPlanner {
     }
     if (!run_.drained_because.empty()) return;  // its ranks save and leave
     if (run_.pausing || run_.next_leg) return Leave(RequestedLeave(run_));
-    if (const auto drained = DrainedNodeOf(cluster_, run_)) return Leave(CordonText(*drained));
+    const auto drained = DrainedNodeOf(cluster_, run_);
+    if (drained && !MayLeaveInPlace(cluster_, run_)) return Leave(CordonText(*drained));
     if (run_.state == RunState::kStarting) AdvanceStarting();
     if (run_.state == RunState::kRunning) TellWaiting();
   }

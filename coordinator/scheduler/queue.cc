@@ -53,7 +53,7 @@ class QueuePlanner {
   const std::string* TooLarge(const Run& run, bool gpu) {
     if (!IsTooLarge(run, free_)) return nullptr;
     const bool begun = run.epoch > 0;
-    std::string& reason = too_large_[{run.submission->workers, gpu, begun, run.unfit_nodes}];
+    std::string& reason = too_large_[{WantedRanks(run), gpu, begun, run.unfit_nodes}];
     if (reason.empty()) reason = WhyNotPlaced(run, free_);
     return &reason;
   }
@@ -76,7 +76,7 @@ class QueuePlanner {
 
   void Block(const Run& run, bool gpu) {
     if (IsTooLarge(run, free_)) return;
-    const int workers = run.submission->workers;
+    const int workers = WantedRanks(run);
     HoldSlots(run, gpu);
     QueueOf(gpu) = {
         true,

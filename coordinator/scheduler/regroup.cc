@@ -48,11 +48,6 @@ bool IsBusy(const RankReport& report, const Policy& policy) {
 
 }  // namespace
 
-bool GoesOnInPlace(const Run& run) {
-  return run.submission->survivors_min > 0 && run.state == RunState::kRunning && run.group &&
-         !SumsOnGpus(run) && run.drained_because.empty() && !run.pausing && !run.next_leg;
-}
-
 bool Survives(const Cluster& cluster, const Run& run, const Placement& place,
               const Policy& policy) {
   if (IsLost(cluster, place.node, policy) || IsCutOff(cluster, run, place, policy)) return false;
@@ -72,6 +67,22 @@ bool HasFinished(const Cluster& cluster, const Run& run, const Placement& place)
   const RankReport* report = FindReport(cluster, run, place);
   if (report == nullptr) return false;
   return report->phase == RankPhase::kFinished || report->cause == ExitCause::kCompleted;
+}
+
+bool IsSettled(const Cluster& cluster, const Run& run) {
+  return std::all_of(run.placement.begin(), run.placement.end(), [&](const Placement& place) {
+    const RankReport* report = FindReport(cluster, run, place);
+    const bool trains =
+        report != nullptr && report->epoch == run.epoch && !report->holds &&
+        (report->phase == RankPhase::kReady || report->phase == RankPhase::kRunning);
+    const auto node = cluster.FindNode(place.node);
+    return trains && !report->incarnation.empty() && node != nullptr && node->connected;
+  });
+}
+
+bool IsNearItsEnd(const Cluster& cluster, const Run& run) {
+  const int64_t target = run.submission->target_steps;
+  return run.HasFinalCheckpoint() || (target > 0 && LastStepOf(cluster, run) + 1 >= target);
 }
 
 std::optional<Action> PlanRegroup(const Cluster& cluster, const Run& run, int lost, ExitCause cause,
@@ -98,8 +109,9 @@ std::optional<Action> PlanRegroup(const Cluster& cluster, const Run& run, int lo
 }
 
 std::string GoesOnWith(const Cluster& cluster, const Run& run, size_t ranks) {
-  return fmt::format("the run goes on with {} of {} ranks since step {}", ranks, WantedRanks(run),
-                     LastStepOf(cluster, run));
+  const auto wanted = static_cast<size_t>(WantedRanks(run));
+  return fmt::format("the run goes on with {} of {} ranks since step {}", ranks,
+                     std::max(ranks, wanted), LastStepOf(cluster, run));
 }
 
 bool IsCutOff(const Cluster& cluster, const Run& run, const Placement& place,

@@ -11,10 +11,6 @@
 
 namespace gp::coordinator {
 
-// Whether the ranks of the run go on in place when their group changes: the run trains on CPUs with
-// stability.recovery: in_place, and none of its ranks was told to leave.
-bool GoesOnInPlace(const Run& run);
-
 // Whether the node of `place` is connected and its rank has its state, so that it can enter another
 // group.
 bool Survives(const Cluster& cluster, const Run& run, const Placement& place, const Policy& policy);
@@ -24,6 +20,13 @@ Placement NextMember(const Cluster& cluster, const Run& run, const Placement& pl
 
 // Whether a rank has done all its steps.
 bool HasFinished(const Cluster& cluster, const Run& run, const Placement& place);
+
+// Every rank of the group trains, and none has finished: the group may change. REQUIRES: the run
+// holds slots.
+bool IsSettled(const Cluster& cluster, const Run& run);
+
+// A group that changes now may not take another step together.
+bool IsNearItsEnd(const Cluster& cluster, const Run& run);
 
 // RunReconfigured with the ranks of the run that are alive, without `lost`, which has failed with
 // `cause`; `what` describes that. Nullopt when the run starts again from a checkpoint instead: it

@@ -22,7 +22,7 @@ bool FitsElsewhere(const Cluster& cluster, const Run& run, const NodeId& node,
         std::count_if(free.nodes.begin(), free.nodes.end(),
                       [&](const auto& slots) { return slots.node == place.node; }));
   }
-  return count >= run.submission->workers;
+  return count >= WantedRanks(run);
 }
 
 std::string NamesOf(const Cluster& cluster, const std::set<NodeId>& nodes) {

@@ -135,6 +135,7 @@ NodeReported ToReported(const v1::AgentReport& report, const NodeId& node, uint6
   for (const auto& [slot, use] : report.slot_use()) {
     reported.slot_use.emplace(slot, ResourceUse{use.cores(), use.memory_bytes()});
   }
+  reported.leaving = report.leaving();
   return reported;
 }
 

@@ -213,6 +213,9 @@ struct Describer {
   std::string operator()(const RunReconfigured& event) const { return event.reason; }
   std::string operator()(const JoinerPlaced& event) const { return event.reason; }
   std::string operator()(const JoinerLeft& event) const { return event.reason; }
+  std::string operator()(const RunResized& event) const {
+    return CountedNoun(event.workers, "rank") + " requested";
+  }
   std::string operator()(const PauseRequested&) const { return "pause requested"; }
   std::string operator()(const RunPaused& event) const { return event.reason; }
   std::string operator()(const RunResumed&) const { return "resumed"; }
@@ -270,7 +273,7 @@ v1::Run ToProto(const Cluster& cluster, const Run& run, const Progress& progress
   to.set_best_checkpoint_step(best == nullptr ? -1 : best->step);
   to.set_run_directory(submission.run_directory);
   to.set_request_id(submission.request_id);
-  to.set_workers(submission.workers);
+  to.set_workers(WantedRanks(run));
   *to.mutable_choices() = ChoicesOf(run);
   if (run.group) to.set_gradients_encrypted(run.group->encrypted);
   const Device device = run.leg.engine.device;
@@ -438,6 +441,7 @@ v1::Assignment ToProto(const Assignment& from, const GroupKey& key) {
   to.set_rank(from.rank);
   to.set_world_size(from.joins ? from.rank + 1 : static_cast<int>(run.placement.size()));
   to.set_joins(from.joins);
+  to.set_regroups(from.regroups);
   to.set_slot_id(from.slot.value());
   to.set_incarnation(from.incarnation);
   to.set_kind(static_cast<v1::RunKind>(submission.kind));

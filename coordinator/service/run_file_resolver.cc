@@ -45,7 +45,8 @@ StatusOr<Submission> ToSubmission(const runspec::RunSpec& spec,
   to.target_steps = runspec::TargetSteps(spec, start);
   to.target_tokens = runspec::TokensBefore(batch, to.target_steps, start);
   to.keeps_data_position = KeepsDataPosition(spec);
-  if (spec.resources.workers > 1 && spec.RegroupsInPlace()) {
+  to.workers_max = spec.resources.max_workers;
+  if (batch.logical_shards > 1 && spec.RegroupsInPlace()) {
     to.survivors_min = spec.resources.min_workers;
   }
   to.retries_max = spec.retries.max;

@@ -132,6 +132,9 @@ void RunService::OnChanges() {
                                     [this](PauseCall& call) { RequestOf(call, PauseRequested{}); });
   OnCall<v1::ResumeRequest, v1::Run>("Resume",
                                      [this](ResumeCall& call) { RequestOf(call, RunResumed{}); });
+  OnCall<v1::ResizeRequest, v1::Run>("Resize", [this](ResizeCall& call) {
+    RequestOf(call, RunResized{call.request().workers()});
+  });
   OnCall<v1::ContinueRequest, v1::ContinueResponse>(
       "Continue", [this](ContinueCall& call) { PrepareContinue(call); });
   OnCall<v1::AnnotateRequest, v1::Run>("Annotate", [this](AnnotateCall& call) {

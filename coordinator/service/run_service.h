@@ -39,6 +39,7 @@ class RunService final : public MethodService<v1::RunService> {
   using CancelCall = PooledCall<v1::CancelRequest, v1::Run>;
   using PauseCall = PooledCall<v1::PauseRequest, v1::Run>;
   using ResumeCall = PooledCall<v1::ResumeRequest, v1::Run>;
+  using ResizeCall = PooledCall<v1::ResizeRequest, v1::Run>;
   using ContinueCall = PooledCall<v1::ContinueRequest, v1::ContinueResponse>;
   using AnnotateCall = PooledCall<v1::AnnotateRequest, v1::Run>;
   using RestoreCall = PooledCall<v1::RestoreCheckpointRequest, v1::Checkpoint>;

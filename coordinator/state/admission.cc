@@ -82,6 +82,21 @@ StatusOr<Admission> AdmitPause(const Cluster& cluster, const Event& event) {
   return Admission{.append = !done, .replayed = done, .run = event.run};
 }
 
+StatusOr<Admission> AdmitResize(const Cluster& cluster, const Event& event,
+                                const RunResized& resized) {
+  const auto run = cluster.FindRun(event.run);
+  if (run == nullptr) return NotFound("run '{}' does not exist", event.run);
+  if (IsTerminal(run->state) || run->state == RunState::kCancelling) {
+    return FailedPrecondition("run '{}' is {}; its number of ranks does not matter any more",
+                              event.run, Name(run->state));
+  }
+  if (run->resized_to == resized.workers) return Admission{.replayed = true, .run = event.run};
+  const std::string refusal = ResizeRefusal(*run, resized.workers);
+  if (refusal.empty()) return Admission{.append = true, .run = event.run};
+  return FailedPrecondition("run '{}' cannot have {} rank{}: {}", event.run, resized.workers,
+                            resized.workers == 1 ? "" : "s", refusal);
+}
+
 // Resuming a run that already continues changes nothing.
 StatusOr<Admission> AdmitResume(const Cluster& cluster, const Event& event) {
   const auto run = cluster.FindRun(event.run);
@@ -309,6 +324,9 @@ StatusOr<Admission> Admit(const Cluster& cluster, const Event& event) {
   }
   if (std::holds_alternative<PauseRequested>(event.body)) return AdmitPause(cluster, event);
   if (std::holds_alternative<RunResumed>(event.body)) return AdmitResume(cluster, event);
+  if (const auto* resized = std::get_if<RunResized>(&event.body)) {
+    return AdmitResize(cluster, event, *resized);
+  }
   if (const auto* requested = std::get_if<LegRequested>(&event.body)) {
     return AdmitLeg(cluster, event, *requested);
   }

@@ -17,7 +17,7 @@ struct Admission {
 // long before.
 inline constexpr int kWarningsMax = 1000;
 
-// Checks RunSubmitted, CancelRequested, PauseRequested, RunResumed, LegRequested,
+// Checks RunSubmitted, CancelRequested, PauseRequested, RunResumed, RunResized, LegRequested,
 // CheckpointRestored, RunDeleted, CheckpointPinned, RunAnnotated, RunWarned, NodeCordoned,
 // NodeUncordoned, SweepSubmitted and SweepCancelled (sweep_admission.h); every other event is
 // admitted. Apply may still refuse an admitted event.

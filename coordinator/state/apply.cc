@@ -345,6 +345,17 @@ Status ApplyBody(const JoinerLeft& left, RunChange& change) {
   return OkStatus();
 }
 
+Status ApplyBody(const RunResized& resized, RunChange& change) {
+  ASSIGN_OR_RETURN(Run run, change.Existing());
+  const std::string refusal = ResizeRefusal(run, resized.workers);
+  if (IsTerminal(run.state)) return change.Impossible("it has ended");
+  if (!refusal.empty()) return change.Impossible(refusal);
+  run.resized_to = resized.workers;
+  if (std::ssize(run.placement) >= resized.workers) run.shrunk_because.clear();
+  change.Save(std::move(run));
+  return OkStatus();
+}
+
 Status ApplyBody(const RunWaiting& waiting, RunChange& change) {
   ASSIGN_OR_RETURN(Run run, change.Existing());
   if (!IsWaiting(run.state) && run.state != RunState::kRunning) {

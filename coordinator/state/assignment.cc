@@ -52,6 +52,7 @@ Assignment Make(const Cluster& cluster, const std::shared_ptr<const Run>& run,
     assignment.stop = assignment.stop_now = true;  // it may wait for a group that does not form
     assignment.stop_reason = "the run has finished";
   }
+  assignment.regroups = GoesOnInPlace(*run);
   assignment.nccl_id = NcclIdOf(cluster, *run);
   AddSealResults(*run, FindReport(node, *run, placement), assignment);
   return assignment;

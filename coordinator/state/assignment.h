@@ -27,6 +27,7 @@ struct Assignment {
   SlotId slot;
   std::string incarnation = {};  // as in Placement
   bool joins = false;            // it is one of Run::joiners
+  bool regroups = false;         // the run goes on in place when this rank leaves
   // The checkpoint of Run::resume_step, of a joiner the newest one: it takes settings from it, not
   // its state. Absent: the rank begins from the run file's init_from.
   std::optional<SealedCheckpoint> resume;

@@ -28,6 +28,11 @@ std::string CordonText(const Node& node) {
                      why);
 }
 
+std::string LeaveText(const Node& node) {
+  if (node.cordon && node.cordon->drain) return CordonText(node);
+  return node.leaving ? fmt::format("the agent of node {} is being stopped", node.name) : "";
+}
+
 std::shared_ptr<const Node> DrainedNodeOf(const Cluster& cluster, const Run& run) {
   for (const Placement& placement : run.placement) {
     auto node = cluster.FindNode(placement.node);

@@ -15,6 +15,10 @@ int BusySlots(const Cluster& cluster, const Node& node);
 // "node a is drained (new kernel)". REQUIRES: the node has a cordon.
 std::string CordonText(const Node& node);
 
+// Why the ranks on this node must leave it: it is drained, or its agent is being stopped. Empty:
+// they may stay.
+std::string LeaveText(const Node& node);
+
 // The drained node with the run's lowest rank; null if none of the run's nodes is drained.
 std::shared_ptr<const Node> DrainedNodeOf(const Cluster& cluster, const Run& run);
 

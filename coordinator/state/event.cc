@@ -27,6 +27,7 @@ constexpr std::array<std::string_view, std::variant_size_v<EventBody>> kKinds = 
     "reconfigured",
     "joiner_placed",
     "joiner_left",
+    "resized",
     "pause_requested",
     "paused",
     "resumed",
@@ -47,7 +48,7 @@ constexpr std::array<std::string_view, std::variant_size_v<EventBody>> kKinds = 
     "checkpoint_read",
     "waiting",
     "tick"};
-constexpr size_t kDurableCount = 34;
+constexpr size_t kDurableCount = 35;
 static_assert(std::is_same_v<std::variant_alternative_t<kDurableCount - 1, EventBody>, SweepEnded>);
 
 }  // namespace

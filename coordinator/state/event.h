@@ -195,6 +195,11 @@ struct JoinerLeft {
   std::string reason;
 };
 
+// A user asks for this number of ranks.
+struct RunResized {
+  int workers = 1;
+};
+
 // A user asks the run to continue with another leg. If it holds slots, its ranks save and leave
 // first, and LegBegun follows; otherwise the leg begins now.
 struct LegRequested {
@@ -298,6 +303,7 @@ struct NodeReported {
   std::map<SlotId, std::string> slot_problems;
   std::optional<MachineLoad> load = std::nullopt;
   std::map<SlotId, ResourceUse> slot_use = {};
+  bool leaving = false;
 };
 
 // The coordinator has read the checkpoint that the run's suspicion is about.
@@ -323,8 +329,8 @@ using EventBody =
     std::variant<RunSubmitted, RunQueued, RunPlaced, RunGroupReady, RunStarted, RankFailed,
                  CancelRequested, CheckpointSealed, CheckpointRetired, RunFinishing, RunEnded,
                  RunWarned, CheckpointVerified, CheckpointDamaged, CheckpointRestored, RunRequeued,
-                 RunDraining, RunReconfigured, JoinerPlaced, JoinerLeft, PauseRequested, RunPaused,
-                 RunResumed, LegRequested, LegBegun, RunDeleted, CheckpointPinned,
+                 RunDraining, RunReconfigured, JoinerPlaced, JoinerLeft, RunResized, PauseRequested,
+                 RunPaused, RunResumed, LegRequested, LegBegun, RunDeleted, CheckpointPinned,
                  CheckpointsPruned, RunAnnotated, NodeCordoned, NodeUncordoned, SweepSubmitted,
                  SweepCancelled, SweepEnded, NodeConnected, NodeDisconnected, NodeReported,
                  CheckpointRead, RunWaiting, Tick>;

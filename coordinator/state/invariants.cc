@@ -12,10 +12,12 @@ using Rule = std::string;
 Rule GangRule(const Run& run) {
   if (!run.holds_slots) return "";
   const int ranks = static_cast<int>(run.placement.size());
-  const int workers = run.submission->workers;
-  const bool in_place = run.epoch > run.placed_epoch;
-  const int fewest = in_place ? run.submission->survivors_min : workers;
-  if (ranks < fewest || ranks > workers) return "its gang is not complete";
+  const Submission& submission = *run.submission;
+  const bool changes = submission.survivors_min > 0;
+  const int fewest = changes ? submission.survivors_min : submission.workers;
+  const int most =
+      changes ? std::max(submission.workers, submission.workers_max) : submission.workers;
+  if (ranks < fewest || ranks > most) return "its gang is not complete";
   for (size_t rank = 0; rank < run.placement.size(); ++rank) {
     if (run.placement[rank].rank != static_cast<int>(rank)) return "its ranks have gaps";
   }

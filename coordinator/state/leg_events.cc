@@ -57,6 +57,7 @@ void BeginNextLeg(const RunChange& change, Run& run) {
   run.suspicion.reset();
   run.lacking_nodes.clear();
   run.resume_step = -1;
+  run.resized_to = 0;
 }
 
 }  // namespace

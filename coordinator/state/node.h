@@ -86,6 +86,7 @@ struct Node {
   std::optional<Cordon> cordon;    // durable; while set, no new ranks are placed here
   std::vector<OwnExit> own_exits;  // durable; the oldest first, none before the newest uncordon
 
+  bool leaving = false;  // its agent is being stopped
   bool connected = false;
   uint64_t session = 0;  // the agent stream that speaks for this node
   Instant last_heard{};

@@ -60,6 +60,7 @@ void ApplyToNode(const NodeConnected& connected, const Event& event, Cluster& cl
   node.gpu_problem = connected.gpu_problem;
   node.data_roots = connected.data_roots;
   node.connected = true;
+  node.leaving = false;
   node.session = connected.session;
   SetRanks(connected.ranks, event, cluster, node);
   SaveNode(std::move(node), cluster);
@@ -84,6 +85,7 @@ void ApplyToNode(const NodeReported& reported, const Event& event, Cluster& clus
     const auto problem = reported.slot_problems.find(slot.id);
     slot.problem = problem == reported.slot_problems.end() ? "" : problem->second;
   }
+  node.leaving = reported.leaving;
   if (reported.load) node.load = reported.load;
   node.slot_use = reported.slot_use;
   SetRanks(reported.ranks, event, cluster, node);

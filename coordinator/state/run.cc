@@ -200,13 +200,46 @@ std::string RestoreRefusal(const Run& run, int64_t step) {
   return "";
 }
 
+bool GoesOnInPlace(const Run& run) {
+  return run.submission->survivors_min > 0 && run.state == RunState::kRunning && run.group &&
+         !SumsOnGpus(run) && run.drained_because.empty() && !run.pausing && !run.next_leg;
+}
+
 std::vector<Placement> SlotsOf(const Run& run) {
   std::vector<Placement> slots = run.placement;
   for (const Joiner& joiner : run.joiners) slots.push_back(joiner.place);
   return slots;
 }
 
-int WantedRanks(const Run& run) { return run.submission->workers; }
+int WantedRanks(const Run& run) {
+  return run.resized_to > 0 ? run.resized_to : run.submission->workers;
+}
+
+int MostRanks(const Run& run) {
+  const bool elastic = run.submission->survivors_min > 0 && run.resized_to == 0;
+  return elastic ? std::max(run.submission->workers, run.submission->workers_max)
+                 : WantedRanks(run);
+}
+
+std::string ResizeRefusal(const Run& run, int workers) {
+  const Submission& submission = *run.submission;
+  const int most = std::max(submission.workers, submission.workers_max);
+  if (submission.survivors_min == 0 || run.leg.engine.device == Device::kGpu) {
+    return fmt::format(
+        "its ranks cannot change while it trains: that needs stability.recovery: in_place, CPUs, "
+        "optimizer.kind: adamw and resources.max_workers above 1; fork it with --set "
+        "resources.workers={}",
+        workers);
+  }
+  if (workers > most) {
+    return fmt::format(
+        "it has at most {} (resources.max_workers); submit with resources.max_workers: {}, or fork",
+        most, workers);
+  }
+  const int fewest = std::max(submission.survivors_min, 1);
+  if (workers >= fewest) return "";
+  return fmt::format("it has at least {} (resources.min_workers)", fewest);
+}
 
 bool IsPlacedOn(const Run& run, const NodeId& node) {
   return std::any_of(run.placement.begin(), run.placement.end(),

@@ -34,6 +34,7 @@ struct Submission {
   std::string body_digest;
   std::string request_id;
   int workers = 1;
+  int workers_max = 0;  // as the resolved resources.max_workers; 0 (in older records): workers
   int priority = 0;
   std::string run_namespace;
   std::map<std::string, std::string> labels;
@@ -87,6 +88,7 @@ struct Submission {
     visit(FieldInfo{"resolved"}, &Submission::resolved);
     visit(FieldInfo{"body_digest"}, &Submission::body_digest);
     visit(FieldInfo{"workers"}, &Submission::workers);
+    visit(FieldInfo{"workers_max"}, &Submission::workers_max);
     visit(FieldInfo{"priority"}, &Submission::priority);
     visit(FieldInfo{"run_namespace"}, &Submission::run_namespace);
     visit(FieldInfo{"target_steps"}, &Submission::target_steps);
@@ -253,6 +255,7 @@ struct Run {
   std::string shrunk_because;
   std::vector<Joiner> joiners;  // in force while holds_slots
   int numbered_ranks = 0;       // the ranks of this epoch: 0 up to this; joiners are numbered, too
+  int resized_to = 0;           // how many ranks a user asked for in this leg; 0: nobody did
   // Joiners that ended before they had joined, in a row, and when the newest one did.
   int failed_joins = 0;
   Timestamp join_failed_at{};
@@ -361,11 +364,20 @@ std::string LegRefusal(const Run& run, const std::optional<int64_t>& first_step)
 // Why the checkpoint of `step` cannot come back from quarantine; empty when it can.
 std::string RestoreRefusal(const Run& run, int64_t step);
 
+// Whether the ranks of the run go on in place when their group changes: the run trains on CPUs with
+// stability.recovery: in_place, and none of its ranks was told to leave.
+bool GoesOnInPlace(const Run& run);
+
 // The slots of its ranks and of its joiners. REQUIRES: the run holds slots.
 std::vector<Placement> SlotsOf(const Run& run);
 
 // How many ranks the run trains with when none is missing.
 int WantedRanks(const Run& run);
+// How many ranks it may take while nobody else needs the slots: more than WantedRanks only if it
+// goes on in place when its ranks change.
+int MostRanks(const Run& run);
+// Why a user cannot ask for so many ranks, and what would help; empty if he can.
+std::string ResizeRefusal(const Run& run, int workers);
 
 // Whether a rank of the newest epoch, or one that joins, is or was on this node.
 bool IsPlacedOn(const Run& run, const NodeId& node);

@@ -178,6 +178,9 @@ class Encoder {
     to.set_failed(event.failed);
     to.set_reason(event.reason);
   }
+  void operator()(const RunResized& event) {
+    record_.mutable_run_resized()->set_workers(event.workers);
+  }
   void operator()(const PauseRequested&) { record_.mutable_pause_requested(); }
   void operator()(const RunPaused& event) {
     record_.mutable_run_paused()->set_reason(event.reason);
@@ -409,6 +412,8 @@ StatusOr<EventBody> DecodeBody(const pb::Record& record) {
       return JoinerLeft{record.joiner_left().epoch(), record.joiner_left().rank(),
                         static_cast<ExitCause>(record.joiner_left().cause()),
                         record.joiner_left().failed(), record.joiner_left().reason()};
+    case pb::Record::kRunResized:
+      return RunResized{record.run_resized().workers()};
     case pb::Record::kRunDraining:
       return RunDraining{record.run_draining().epoch(), record.run_draining().reason()};
     case pb::Record::kNodeCordoned:

@@ -378,7 +378,7 @@ void CheckRetries(const RunSpec& spec, Problems& problems) {
 // Why a run with stability.recovery: in_place restarts all the same when a rank dies; empty when it
 // goes on. The first placement decides for resources.device: auto.
 std::string WhyItRestarts(const RunSpec& spec) {
-  if (spec.resources.workers == 1) return "a run of one rank";
+  if (std::max(spec.resources.workers, spec.resources.max_workers) == 1) return "a run of one rank";
   if (spec.resources.device == "gpu") return "a run on GPUs";
   if (spec.engine.zero1) return "a run with engine.zero1";
   if (spec.optimizer.kind == OptimizerKind::kMuon) return "a run with optimizer.kind: muon";

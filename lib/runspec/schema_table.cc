@@ -245,7 +245,9 @@ std::vector<RunField> ResourceFields() {
       {{.path = "resources.max_workers",
         .doc =
             "Most ranks the run may ever use; 0 means resources.workers. The results do not depend "
-            "on the number of ranks up to this one.",
+            "on the number of ranks up to this one. With stability.recovery: in_place the run "
+            "takes free slots up to this number while no run waits for them, and gpctl resize "
+            "changes its ranks.",
         .unit = "ranks",
         .min = 0,
         .max = 4096},
@@ -693,8 +695,9 @@ std::vector<RunField> TroubleFields() {
       {{.path = "stability.recovery",
         .doc = "What the run does when a rank dies. restart: all ranks start again from the newest "
                "checkpoint. in_place: the other ranks keep their state and go on in the same step, "
-               "and another rank joins them as soon as a slot is free; needs at least two ranks on "
-               "CPUs and optimizer.kind: adamw, otherwise the run restarts.",
+               "and another rank joins them as soon as a slot is free; needs CPUs, "
+               "resources.workers or max_workers above 1, and optimizer.kind: adamw, otherwise the "
+               "run restarts.",
         .choices = {"restart", "in_place"}},
        GP_SLOT(stability.recovery)},
       {{.path = "retries.max",

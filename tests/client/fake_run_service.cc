@@ -392,6 +392,20 @@ grpc::Status FakeRunService::Resume(grpc::ServerContext*, const v1::ResumeReques
   return grpc::Status::OK;
 }
 
+grpc::Status FakeRunService::Resize(grpc::ServerContext*, const v1::ResizeRequest* request,
+                                    v1::Run* run) {
+  if (auto status = Admit(); !status.ok()) return status;
+  MutexLock lock(mutex_);
+  const v1::Run* found = Find(request->run());
+  if (found == nullptr) return {grpc::StatusCode::NOT_FOUND, "no such run"};
+  if (request->workers() > 4) {
+    return {grpc::StatusCode::FAILED_PRECONDITION, "it has at most 4 ranks; fork"};
+  }
+  *run = *found;
+  run->set_workers(request->workers());
+  return grpc::Status::OK;
+}
+
 grpc::Status FakeRunService::Continue(grpc::ServerContext*, const v1::ContinueRequest* request,
                                       v1::ContinueResponse* response) {
   if (auto status = Admit(); !status.ok()) return status;

@@ -82,6 +82,8 @@ class FakeRunService final : public v1::RunService::Service {
   grpc::Status Annotate(grpc::ServerContext*, const v1::AnnotateRequest*, v1::Run*) override;
   grpc::Status Pause(grpc::ServerContext*, const v1::PauseRequest*, v1::Run*) override;
   grpc::Status Resume(grpc::ServerContext*, const v1::ResumeRequest*, v1::Run*) override;
+  // Refuses more than 4 ranks.
+  grpc::Status Resize(grpc::ServerContext*, const v1::ResizeRequest*, v1::Run*) override;
   // Queues the run with the requested number of steps.
   grpc::Status Continue(grpc::ServerContext*, const v1::ContinueRequest*,
                         v1::ContinueResponse*) override;

@@ -50,7 +50,12 @@ NodeConnected ModelAgent::Hello(uint64_t session) {
 }
 
 NodeReported ModelAgent::Report() const {
-  return {id_, session_, revision_, ranks_, slot_problems_};
+  NodeReported report{id_, session_, revision_, ranks_, slot_problems_};
+  report.leaving = leaving;
+  if (!leaving) return report;
+  for (int i = 0; i < slot_count_; ++i)
+    report.slot_problems[SlotId(std::to_string(i))] = "stopping";
+  return report;
 }
 
 void ModelAgent::Obey(uint64_t revision, const std::vector<Assignment>& assignments) {

@@ -48,7 +48,8 @@ class ModelAgent {
 
   std::string storage_problem;
   std::string gpu_problem;
-  bool silent = false;  // connected, but sends nothing
+  bool silent = false;   // connected, but sends nothing
+  bool leaving = false;  // it is being stopped
 
  private:
   void ContinueRanks();

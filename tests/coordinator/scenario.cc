@@ -78,6 +78,9 @@ class World {
     } else if (command.verb == "mend") {
       Agent(command).Mend();
       Turn({{.body = Agent(command).Report()}});
+    } else if (command.verb == "leave") {
+      Agent(command).leaving = true;
+      Turn({{.body = Agent(command).Report()}});
     } else if (command.verb == "silence") {
       Agent(command).silent = true;
     } else if (command.verb == "hello") {
@@ -105,6 +108,10 @@ class World {
       Turn({{.run = RunId(command.object), .actor = "user", .body = PauseRequested{}}});
     } else if (command.verb == "resume") {
       Turn({{.run = RunId(command.object), .actor = "user", .body = RunResumed{}}});
+    } else if (command.verb == "resize") {
+      Turn({{.run = RunId(command.object),
+             .actor = "user",
+             .body = RunResized{command.Number("workers", 1)}}});
     } else if (command.verb == "leg") {
       BeginLeg(command);
     } else if (command.verb == "legs") {
@@ -290,6 +297,7 @@ class World {
     submission.workers = command.Number("workers", 1);
     submission.device = DeviceNamed(command.Text("device", "cpu")).value();
     submission.survivors_min = command.Number("survivors", 0);
+    submission.workers_max = command.Number("most", 0);
     submission.priority = command.Number("priority", 0);
     submission.retries_max = command.Number("retries", 3);
     submission.retry_backoff = std::chrono::milliseconds(500);

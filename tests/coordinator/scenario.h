@@ -8,13 +8,16 @@
 // Commands (RUN is the name with which the run was submitted):
 //   node NAME slots=N [gpus=N] [storage=bad] [driver=bad]    lose NAME gpu=N    mend NAME
 //   silence NAME    hello NAME    crash NAME
+//   leave NAME                                 its agent is being stopped
 //   cordon NAME [reason=X]   drain NAME [reason=X]   uncordon NAME
 //   busy NAME                                  prints how many of its slots are not empty
 //   submit RUN [workers=N] [device=D] [priority=N] [retries=N] [keep_last=N] [keep_every=N] [seen]
 //       with survivors=N                       when ranks die, N others are enough to go on
+//       with most=N                            it may have so many ranks
 //       with from=PARENT@STEP                  it begins from this checkpoint of a run
 //       with keeps                             and goes on in the parent's data
 //   cancel RUN [now]   pause RUN   resume RUN
+//   resize RUN workers=N                       a user asks for this number of ranks
 //   leg RUN [from=STEP] [why=X] [request=ID]   a user asks for another leg; -1: from the start
 //   legs RUN                                   prints its legs and checkpoints
 //   listening RUN   ready RUN   running RUN    every rank of the run reaches this phase

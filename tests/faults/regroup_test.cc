@@ -234,6 +234,49 @@ TEST_F(RegroupFault, RanksThatDieAreReplacedWhileTheOthersTrain) {
   PrintJoins(run);
 }
 
+// One rank on four slots takes the others by itself; then a user asks for two, and another run for
+// the rest.
+TEST_F(RegroupFault, ARunGrowsToFourRanksAndShrinksToTwoWhileItTrains) {
+  cluster_.StartWorker("node-a", {.slots = kRanks});
+  const std::string run = cluster_.Submit(InPlaceRun(1, kLongSteps));
+  AwaitAllRanks(run);
+  v1::ResizeRequest request;
+  request.set_request_id("resize");
+  request.set_run(run);
+  request.set_workers(2);
+  v1::Run resized;
+  grpc::ClientContext context;
+  ASSERT_TRUE(cluster_.stub().Resize(&context, request, &resized).ok());
+  const std::string other = cluster_.Submit(FaultRun(2, 20));
+  cluster_.WaitFor(run, [](const v1::Run& now) { return now.placement_size() == 2; });
+  EXPECT_EQ(cluster_.WaitForEnd(other).state(), v1::RUN_STATE_SUCCEEDED);
+  ExpectTheUndisturbedRun(run, kLongSteps);
+  PrintJoins(run);
+}
+
+// An elastic run has all four slots until another one waits, and takes them again after that.
+TEST_F(RegroupFault, ARunGivesSpareSlotsToOneThatWaits) {
+  cluster_.StartWorker("node-a", {.slots = kRanks});
+  const std::string run = cluster_.Submit(InPlaceRun(1, kLongSteps));
+  AwaitAllRanks(run);
+  EXPECT_EQ(cluster_.WaitForEnd(cluster_.Submit(FaultRun(3, 20))).state(), v1::RUN_STATE_SUCCEEDED);
+  ExpectTheUndisturbedRun(run, kLongSteps);
+}
+
+// SIGTERM to an agent: its ranks leave without a save, and the others go on.
+TEST_F(RegroupFault, TheRanksOfAnAgentThatIsStoppedLeaveInPlace) {
+  cluster_.StartWorker("node-a", {.slots = 2});
+  cluster_.StartWorker("node-b", {.slots = 2});
+  const std::string run = cluster_.Submit(InPlaceRun(kRanks, kLongSteps));
+  AwaitAllRanks(run);
+  const v1::Run before = cluster_.Get(run);
+  const bool leads_on_a = before.placement(0).node_name() == "node-a";
+  cluster_.worker(leads_on_a ? "node-b" : "node-a").Signal(SIGTERM);
+  cluster_.WaitFor(run, [](const v1::Run& now) { return now.placement_size() == 2; });
+  ExpectTheUndisturbedRun(run, kLongSteps);
+  EXPECT_EQ(CountEvents(cluster_, run, "requeued"), 0);
+}
+
 class JoinFailpoints : public RegroupFault, public ::testing::WithParamInterface<const char*> {};
 
 // The rank that gives its state, or the one that takes it, dies in the middle of that.

@@ -176,6 +176,7 @@ void Agent::Leave() {
   LogInfo("worker stops; trainers save their last step", {{"trainers", running_.size()}});
   mode_ = AgentMode::kLeaving;
   last_exit_ = clock_.Now();
+  for (auto& [key, rank] : ranks_.all()) rank.leaves_since = clock_.Now();
   changed_ = true;
 }
 
@@ -463,6 +464,7 @@ v1::AgentReport Agent::MakeReport() {
     if (slot.health.problem.empty()) continue;
     (*report.mutable_slot_problems())[slot.id] = slot.health.problem;
   }
+  report.set_leaving(mode_ == AgentMode::kLeaving);
   if (mode_ == AgentMode::kLeaving) {
     for (const SlotInfo& slot : slots_.all()) {
       (*report.mutable_slot_problems())[slot.id] = "the agent of this node is stopping";

@@ -67,6 +67,7 @@ struct Rank {
   bool awaits_peer_too_long = false;
   bool killed_as_hung = false;
 
+  std::optional<MonotonicTime> leaves_since;  // the agent is being stopped
   std::optional<MonotonicTime> link_lost_at;
   std::string waiting;                 // what the trainer waits for
   bool holds = false;                  // it lost a peer or joins, and waits for the next group

@@ -177,6 +177,13 @@ std::optional<std::string> LostSlot(const Rank& rank, const SlotTable& slots) {
   return slot->health.problem;
 }
 
+// Whether the coordinator may still take the rank away, so that its run goes on without it.
+bool MayBeTaken(const Rank& rank, const v1::Assignment* assignment, const ReconcileOptions& options,
+                MonotonicTime now) {
+  return assignment != nullptr && assignment->regroups() && rank.leaves_since &&
+         !rank.told_stop() && now - *rank.leaves_since < options.regroup_grace;
+}
+
 void Tend(const Rank& rank, const v1::DesiredState* desired, const v1::Assignment* assignment,
           const SlotTable& slots, const ReconcileOptions& options, MonotonicTime now,
           AgentMode mode, std::vector<Action>& actions) {
@@ -198,7 +205,7 @@ void Tend(const Rank& rank, const v1::DesiredState* desired, const v1::Assignmen
     actions.push_back(Kill{rank.key, rank.hang, /*hung=*/true});
   } else if (assignment != nullptr && assignment->stop()) {
     Stop(rank, assignment->stop_reason(), assignment->stop_now(), options, now, actions);
-  } else if (mode == AgentMode::kLeaving) {
+  } else if (mode == AgentMode::kLeaving && !MayBeTaken(rank, assignment, options, now)) {
     Stop(rank, kLeaving, /*at_once=*/false, options, now, actions);
   } else if (assignment != nullptr) {
     Advance(rank, *assignment, actions);

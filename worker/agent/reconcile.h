@@ -78,6 +78,10 @@ struct ReconcileOptions {
   // Setting trainer.stop_grace. Limit after a Stop with time to save: for the step in flight, its
   // save and its seal. Then follows a Stop without time to save.
   std::chrono::nanoseconds save_grace = std::chrono::seconds(30);
+  // How long an agent that is being stopped waits until the coordinator has taken away a rank whose
+  // run goes on in place. Several times the coordinator's answer, and short compared with the time
+  // that a machine gives before it is switched off.
+  std::chrono::nanoseconds regroup_grace = std::chrono::seconds(3);
   // Time from a Stop without time to save to SIGTERM, and from SIGTERM to SIGKILL. Not
   // configurable, so that a run that is cancelled "now" frees its slots within 5 s.
   std::chrono::nanoseconds terminate_after = std::chrono::seconds(2);

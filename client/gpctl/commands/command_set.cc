@@ -100,6 +100,7 @@ void AddAllCommands(CommandSet& commands) {
   AddDeleteCommand(commands);
   AddDiskUsageCommand(commands);
   AddPauseCommands(commands);
+  AddResizeCommand(commands);
   AddContinueCommands(commands);
   AddForkCommand(commands);
   AddLineageCommand(commands);

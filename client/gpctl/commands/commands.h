@@ -39,6 +39,7 @@ void AddCancelCommand(CommandSet& commands);       // cancel
 void AddDeleteCommand(CommandSet& commands);       // delete
 void AddDiskUsageCommand(CommandSet& commands);    // du
 void AddPauseCommands(CommandSet& commands);       // pause, resume
+void AddResizeCommand(CommandSet& commands);       // resize
 void AddContinueCommands(CommandSet& commands);    // extend, restart, retry
 void AddForkCommand(CommandSet& commands);         // fork
 void AddAnnotateCommands(CommandSet& commands);    // label, note

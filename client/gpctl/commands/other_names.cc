@@ -34,7 +34,8 @@ constexpr Way kLogs[] = {{"logs RUN -f", "follows what a run's trainers print"}}
 constexpr Way kPrint[] = {{"logs RUN", "prints what a run's trainers wrote"},
                           {"status RUN --run-file", "prints a run's file"},
                           {"sample RUN", "writes text with a run's model"}};
-constexpr Way kScale[] = {{"up --workers N", "starts a service with more slots"},
+constexpr Way kScale[] = {{"resize RUN --workers N", "changes the ranks of a run"},
+                          {"up --workers N", "starts a service with more slots"},
                           {"submit FILE --set resources.workers=N", "trains with more ranks"}};
 constexpr Way kHistory[] = {{"events RUN", "shows the history of a run"}};
 constexpr Way kSettings[] = {{"context", "chooses the service"},
@@ -51,17 +52,17 @@ struct Word {
 };
 
 constexpr Word kWords[] = {
-    {"ls", kList},           {"get", kList},       {"runs", kList},        {"jobs", kList},
-    {"describe", kShow},     {"show", kShow},      {"inspect", kShow},     {"info", kShow},
-    {"stop", kEnd},          {"kill", kEnd},       {"abort", kEnd},        {"rm", kRemove},
-    {"remove", kRemove},     {"del", kRemove},     {"purge", kRemove},     {"start", kStart},
-    {"train", kStart},       {"apply", kStart},    {"create", kStart},     {"launch", kStart},
-    {"clone", kCopy},        {"copy", kCopy},      {"cp", kCopy},          {"branch", kCopy},
-    {"diff", kCompare},      {"nodes", kNodes},    {"node", kNodes},       {"worker", kNodes},
-    {"tail", kLogs},         {"log", kLogs},       {"cat", kPrint},        {"print", kPrint},
-    {"scale", kScale},       {"resize", kScale},   {"history", kHistory},  {"config", kSettings},
-    {"settings", kSettings}, {"generate", kWrite}, {"evaluate", kMeasure}, {"edit", kEdit},
-    {"tag", kEdit},          {"annotate", kEdit},
+    {"ls", kList},        {"get", kList},         {"runs", kList},       {"jobs", kList},
+    {"describe", kShow},  {"show", kShow},        {"inspect", kShow},    {"info", kShow},
+    {"stop", kEnd},       {"kill", kEnd},         {"abort", kEnd},       {"rm", kRemove},
+    {"remove", kRemove},  {"del", kRemove},       {"purge", kRemove},    {"start", kStart},
+    {"train", kStart},    {"apply", kStart},      {"create", kStart},    {"launch", kStart},
+    {"clone", kCopy},     {"copy", kCopy},        {"cp", kCopy},         {"branch", kCopy},
+    {"diff", kCompare},   {"nodes", kNodes},      {"node", kNodes},      {"worker", kNodes},
+    {"tail", kLogs},      {"log", kLogs},         {"cat", kPrint},       {"print", kPrint},
+    {"scale", kScale},    {"history", kHistory},  {"config", kSettings}, {"settings", kSettings},
+    {"generate", kWrite}, {"evaluate", kMeasure}, {"edit", kEdit},       {"tag", kEdit},
+    {"annotate", kEdit},
 };
 
 }  // namespace

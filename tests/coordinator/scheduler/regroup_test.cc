@@ -99,7 +99,7 @@ TEST_F(RegroupTest, RestartsAfterAFailureThatMayConcernTheOthers) {
 }
 
 TEST_F(RegroupTest, RestartsARunThatIsToldToLeaveOrHasFinished) {
-  run_.drained_because = "its node is drained";
+  run_.drained_because = "node a is drained";
   EXPECT_FALSE(Plan(1).has_value());
   run_.drained_because.clear();
   run_.pausing = true;

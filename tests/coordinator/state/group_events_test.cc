@@ -19,6 +19,7 @@ class TrainingRun {
     Submission& submission = std::get<RunSubmitted>(submit.body).submission;
     submission.workers = 3;
     submission.survivors_min = 1;
+    submission.device = Device::kCpu;
     Do(submit);
     Do(RunQueued{"it fits"});
     Do(RunPlaced{.epoch = 1, .placement = {Place(0), Place(1), Place(2)}, .reason = "it fits"});
@@ -108,6 +109,21 @@ TEST_F(GroupEvents, FailuresInARowAreCountedUntilARankHasJoined) {
   EXPECT_EQ(run().failed_joins, 2);
   Reconfigure(6, {Place(0), Place(1)});
   EXPECT_EQ(run().failed_joins, 0) << "it had the state when it died";
+}
+
+TEST_F(GroupEvents, AUserAsksForAnotherNumberOfRanks) {
+  EXPECT_EQ(WantedRanks(run()), 3);
+  Do(RunResized{2});
+  EXPECT_EQ(WantedRanks(run()), 2);
+  EXPECT_EQ(MostRanks(run()), 2);
+  EXPECT_EQ(run().shrunk_because, "") << "it has as many as the user asked for";
+  EXPECT_FALSE(Apply(RunResized{4}).ok()) << "it was submitted for three";
+  EXPECT_FALSE(Apply(RunResized{0}).ok());
+  EXPECT_EQ(ResizeRefusal(run(), 4),
+            "it has at most 3 (resources.max_workers); submit with resources.max_workers: 4, or "
+            "fork");
+  Do(RunResized{3});
+  EXPECT_EQ(WantedRanks(run()), 3);
 }
 
 TEST_F(GroupEvents, JoinersLeaveWhenTheRunDoes) {

@@ -105,16 +105,17 @@ int Count(const Members&...) {
 // If a struct and its stored message differ in the number of fields, some would not be stored.
 // Fails to compile when a member is added: then store it and name it here.
 TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
-  const auto& [name, source, resolved, digest, request_id, workers, priority, space, labels, steps,
-               tokens, survivors, retries, backoff, backoff_max, kind, directory, keep_last,
-               keep_best, keep_every, threads, shards, device, of_owner, seen, model, dataset,
-               precision, parent, parent_leg, parent_step, parent_tokens, keeps_position,
+  const auto& [name, source, resolved, digest, request_id, workers, workers_max, priority, space,
+               labels, steps, tokens, survivors, retries, backoff, backoff_max, kind, directory,
+               keep_last, keep_best, keep_every, threads, shards, device, of_owner, seen, model,
+               dataset, precision, parent, parent_leg, parent_step, parent_tokens, keeps_position,
                not_stored_record, not_stored_texts, not_stored_model] = SampleSubmission();
-  EXPECT_EQ(Count(name, source, resolved, digest, workers, priority, space, labels, steps, tokens,
-                  survivors, retries, backoff, backoff_max, kind, directory, keep_last, keep_best,
-                  keep_every, threads, shards, device, of_owner, seen, model, dataset, precision,
-                  parent, parent_leg, parent_step, parent_tokens, keeps_position),
-            pb::RunSubmitted::descriptor()->field_count());
+  EXPECT_EQ(
+      Count(name, source, resolved, digest, workers, workers_max, priority, space, labels, steps,
+            tokens, survivors, retries, backoff, backoff_max, kind, directory, keep_last, keep_best,
+            keep_every, threads, shards, device, of_owner, seen, model, dataset, precision, parent,
+            parent_leg, parent_step, parent_tokens, keeps_position),
+      pb::RunSubmitted::descriptor()->field_count());
   const auto& [placed_epoch, placement, why, resume, placed_threads, isa, placed_on, placed_leg] =
       RunPlaced{};
   EXPECT_EQ(Count(placed_epoch, placement, why, resume, placed_threads, isa, placed_on, placed_leg),
@@ -123,6 +124,8 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
   EXPECT_EQ(Count(rank, node, slot, process, joins), pb::Placement::descriptor()->field_count());
   const auto& [joins_epoch, joins_at, joins_why] = JoinerPlaced{};
   EXPECT_EQ(Count(joins_epoch, joins_at, joins_why), pb::JoinerPlaced::descriptor()->field_count());
+  const auto& [resized_to] = RunResized{};
+  EXPECT_EQ(Count(resized_to), pb::RunResized::descriptor()->field_count());
   const auto& [left_epoch, left_rank, left_cause, left_failed, left_why] = JoinerLeft{};
   EXPECT_EQ(Count(left_epoch, left_rank, left_cause, left_failed, left_why),
             pb::JoinerLeft::descriptor()->field_count());

@@ -115,6 +115,22 @@ void AssignJoiner(v1::DesiredState& desired) {
   joiner.set_world_size(5);
 }
 
+TEST(Reconcile, AnAgentThatIsStoppedWaitsForTheCoordinatorToTakeARankAway) {
+  v1::DesiredState desired;
+  Assign(desired, 1, 0, "cpu-0").set_regroups(true);
+  Assign(desired, 1, 1, "cpu-1", "run2");
+  RankTable ranks;
+  AddRank(ranks, 1, 0, "cpu-0", v1::RANK_PHASE_RUNNING).leaves_since = kNow;
+  AddRank(ranks, 1, 1, "cpu-1", v1::RANK_PHASE_RUNNING, "run2").leaves_since = kNow;
+  const auto plan = [&](seconds later) {
+    return Plan(&desired, ranks, kNow + later, TwoSlots(), AgentMode::kLeaving);
+  };
+  EXPECT_EQ(plan(seconds(2)), Words{"stop run2/1/1"});
+  EXPECT_EQ(plan(seconds(3)), (Words{"stop run1/1/0", "stop run2/1/1"}));
+  desired.mutable_assignments()->DeleteSubrange(0, 1);
+  EXPECT_EQ(plan(seconds(2)), (Words{"kill run1/1/0", "stop run2/1/1"}));
+}
+
 TEST(Reconcile, ARankThatJoinsIsStartedBesideTheOthersAndGoesOnAsAMember) {
   v1::DesiredState desired;
   Assign(desired, 3, 0, "cpu-0").set_incarnation("process-a");

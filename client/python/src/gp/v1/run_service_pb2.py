@@ -27,7 +27,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from gp.v1 import run_pb2 as gp_dot_v1_dot_run__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17gp/v1/run_service.proto\x12\x05gp.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x0fgp/v1/run.proto\"\xa5\x01\n\rSubmitRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x0e\n\x06source\x18\x02 \x01(\t\x12\x13\n\x0bsource_name\x18\x03 \x01(\t\x12\x16\n\x0e\x62\x61se_directory\x18\x04 \x01(\t\x12\x11\n\toverrides\x18\x05 \x03(\t\x12\x0c\n\x04name\x18\x06 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x07 \x01(\x08\x12\x11\n\tnamespace\x18\x08 \x01(\t\"M\n\x0eSubmitResponse\x12\x17\n\x03run\x18\x01 \x01(\x0b\x32\n.gp.v1.Run\x12\x10\n\x08replayed\x18\x02 \x01(\x08\x12\x10\n\x08warnings\x18\x03 \x03(\t\"\x19\n\nGetRequest\x12\x0b\n\x03run\x18\x01 \x01(\t\"\xb8\x02\n\x0bListRequest\x12\x18\n\x10include_finished\x18\x01 \x01(\x08\x12\r\n\x05limit\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12\x11\n\tnamespace\x18\x04 \x01(\t\x12\x1f\n\x06states\x18\x05 \x03(\x0e\x32\x0f.gp.v1.RunState\x12\x14\n\x0csubmitted_by\x18\x06 \x01(\t\x12.\n\x06labels\x18\x07 \x03(\x0b\x32\x1e.gp.v1.ListRequest.LabelsEntry\x12\x33\n\x0fsubmitted_since\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06search\x18\t \x01(\t\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x88\x01\n\x0cListResponse\x12\x18\n\x04runs\x18\x01 \x03(\x0b\x32\n.gp.v1.Run\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x12\n\x05total\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\'\n\x0cstate_counts\x18\x04 \x03(\x0b\x32\x11.gp.v1.StateCountB\x08\n\x06_total\":\n\nStateCount\x12\x1e\n\x05state\x18\x01 \x01(\x0e\x32\x0f.gp.v1.RunState\x12\x0c\n\x04runs\x18\x02 \x01(\x03\"=\n\rCancelRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x0b\n\x03run\x18\x02 \x01(\t\x12\x0b\n\x03now\x18\x03 \x01(\x08\"/\n\x0cPauseRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x0b\n\x03run\x18\x02 \x01(\t\"0\n\rResumeRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x0b\n\x03run\x18\x02 \x01(\t\"\xd6\x01\n\x0f\x43ontinueRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x0b\n\x03run\x18\x02 \x01(\t\x12\x16\n\tfrom_step\x18\x03 \x01(\x03H\x01\x88\x01\x01\x12\x0f\n\x05steps\x18\x04 \x01(\x03H\x00\x12\x14\n\nmore_steps\x18\x05 \x01(\x03H\x00\x12\x10\n\x06tokens\x18\x06 \x01(\x03H\x00\x12\x15\n\x0bmore_tokens\x18\x07 \x01(\x03H\x00\x12\x11\n\toverrides\x18\x08 \x03(\t\x12\x0f\n\x07\x64ry_run\x18\t \x01(\x08\x42\x08\n\x06\x62udgetB\x0c\n\n_from_step\"O\n\x10\x43ontinueResponse\x12\x17\n\x03run\x18\x01 \x01(\x0b\x32\n.gp.v1.Run\x12\x10\n\x08replayed\x18\x02 \x01(\x08\x12\x10\n\x08warnings\x18\x03 \x03(\t\"\x1b\n\x0cWatchRequest\x12\x0b\n\x03run\x18\x01 \x01(\t\"(\n\rWatchResponse\x12\x17\n\x03run\x18\x01 \x01(\x0b\x32\n.gp.v1.Run\"^\n\x0bLogsRequest\x12\x0b\n\x03run\x18\x01 \x01(\t\x12\x16\n\x0e\x61\x66ter_sequence\x18\x02 \x01(\x04\x12\x0c\n\x04tail\x18\x03 \x01(\x05\x12\x0e\n\x06\x66ollow\x18\x04 \x01(\x08\x12\x0c\n\x04rank\x18\x05 \x01(\x05\"D\n\rEventsRequest\x12\x0b\n\x03run\x18\x01 \x01(\t\x12\x16\n\x0e\x61\x66ter_sequence\x18\x02 \x01(\x04\x12\x0e\n\x06\x66ollow\x18\x03 \x01(\x08\"A\n\x0eMetricsRequest\x12\x0b\n\x03run\x18\x01 \x01(\t\x12\x12\n\nafter_step\x18\x02 \x01(\x03\x12\x0e\n\x06\x66ollow\x18\x03 \x01(\x08\"@\n\rCurvesRequest\x12\x0b\n\x03run\x18\x01 \x01(\t\x12\x0e\n\x06\x66ields\x18\x02 \x03(\t\x12\x12\n\nmax_points\x18\x03 \x01(\x05\"\\\n\x0b\x43urvePoints\x12\r\n\x05\x66ield\x18\x01 \x01(\t\x12\r\n\x05steps\x18\x02 \x03(\x03\x12\x0e\n\x06tokens\x18\x03 \x03(\x03\x12\x0f\n\x07seconds\x18\x04 \x03(\x01\x12\x0e\n\x06values\x18\x05 \x03(\x01\"\x1d\n\x0eLineageRequest\x12\x0b\n\x03run\x18\x01 \x01(\t\"*\n\x0fLineageResponse\x12\x17\n\x03run\x18\x01 \x01(\x0b\x32\n.gp.v1.Run\"\xc9\x01\n\x0f\x41nnotateRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x0b\n\x03run\x18\x02 \x01(\t\x12\x32\n\x06labels\x18\x03 \x03(\x0b\x32\".gp.v1.AnnotateRequest.LabelsEntry\x12\x16\n\x0eremoved_labels\x18\x04 \x03(\t\x12\x11\n\x04note\x18\x05 \x01(\tH\x00\x88\x01\x01\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x07\n\x05_note\"!\n\x12\x43heckpointsRequest\x12\x0b\n\x03run\x18\x01 \x01(\t\"\x8c\x01\n\x13\x43heckpointsResponse\x12&\n\x0b\x63heckpoints\x18\x01 \x03(\x0b\x32\x11.gp.v1.Checkpoint\x12&\n\x0bquarantined\x18\x02 \x03(\x0b\x32\x11.gp.v1.Checkpoint\x12%\n\nsuperseded\x18\x03 \x03(\x0b\x32\x11.gp.v1.Checkpoint\"I\n\x18RestoreCheckpointRequest\x12\x0b\n\x03run\x18\x01 \x01(\t\x12\x0c\n\x04step\x18\x02 \x01(\x03\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"\x0e\n\x0cNodesRequest\"U\n\rNodesResponse\x12\x1a\n\x05nodes\x18\x01 \x03(\x0b\x32\x0b.gp.v1.Node\x12(\n\x05lease\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\"\"\n\x0eVersionRequest\x12\x10\n\x08protocol\x18\x01 \x01(\x05\"\xbc\x01\n\x0fVersionResponse\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x10\n\x08protocol\x18\x03 \x01(\x05\x12\x1e\n\x16\x63oordinator_generation\x18\x04 \x01(\x04\x12\x14\n\x0cstorage_root\x18\x05 \x01(\t\x12\x10\n\x08insecure\x18\x06 \x01(\x08\x12 \n\x13gradients_encrypted\x18\x07 \x01(\x08H\x00\x88\x01\x01\x42\x16\n\x14_gradients_encryptedJ\x04\x08\x02\x10\x03\x32\xc7\x07\n\nRunService\x12\x35\n\x06Submit\x12\x14.gp.v1.SubmitRequest\x1a\x15.gp.v1.SubmitResponse\x12$\n\x03Get\x12\x11.gp.v1.GetRequest\x1a\n.gp.v1.Run\x12/\n\x04List\x12\x12.gp.v1.ListRequest\x1a\x13.gp.v1.ListResponse\x12*\n\x06\x43\x61ncel\x12\x14.gp.v1.CancelRequest\x1a\n.gp.v1.Run\x12(\n\x05Pause\x12\x13.gp.v1.PauseRequest\x1a\n.gp.v1.Run\x12*\n\x06Resume\x12\x14.gp.v1.ResumeRequest\x1a\n.gp.v1.Run\x12;\n\x08\x43ontinue\x12\x16.gp.v1.ContinueRequest\x1a\x17.gp.v1.ContinueResponse\x12\x34\n\x05Watch\x12\x13.gp.v1.WatchRequest\x1a\x14.gp.v1.WatchResponse0\x01\x12,\n\x04Logs\x12\x12.gp.v1.LogsRequest\x1a\x0e.gp.v1.LogLine0\x01\x12\x31\n\x06\x45vents\x12\x14.gp.v1.EventsRequest\x1a\x0f.gp.v1.RunEvent0\x01\x12\x36\n\x07Metrics\x12\x15.gp.v1.MetricsRequest\x1a\x12.gp.v1.MetricPoint0\x01\x12\x34\n\x06\x43urves\x12\x14.gp.v1.CurvesRequest\x1a\x12.gp.v1.CurvePoints0\x01\x12:\n\x07Lineage\x12\x15.gp.v1.LineageRequest\x1a\x16.gp.v1.LineageResponse0\x01\x12.\n\x08\x41nnotate\x12\x16.gp.v1.AnnotateRequest\x1a\n.gp.v1.Run\x12\x44\n\x0b\x43heckpoints\x12\x19.gp.v1.CheckpointsRequest\x1a\x1a.gp.v1.CheckpointsResponse\x12G\n\x11RestoreCheckpoint\x12\x1f.gp.v1.RestoreCheckpointRequest\x1a\x11.gp.v1.Checkpoint\x12\x32\n\x05Nodes\x12\x13.gp.v1.NodesRequest\x1a\x14.gp.v1.NodesResponse\x12\x38\n\x07Version\x12\x15.gp.v1.VersionRequest\x1a\x16.gp.v1.VersionResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17gp/v1/run_service.proto\x12\x05gp.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x0fgp/v1/run.proto\"\xa5\x01\n\rSubmitRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x0e\n\x06source\x18\x02 \x01(\t\x12\x13\n\x0bsource_name\x18\x03 \x01(\t\x12\x16\n\x0e\x62\x61se_directory\x18\x04 \x01(\t\x12\x11\n\toverrides\x18\x05 \x03(\t\x12\x0c\n\x04name\x18\x06 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x07 \x01(\x08\x12\x11\n\tnamespace\x18\x08 \x01(\t\"M\n\x0eSubmitResponse\x12\x17\n\x03run\x18\x01 \x01(\x0b\x32\n.gp.v1.Run\x12\x10\n\x08replayed\x18\x02 \x01(\x08\x12\x10\n\x08warnings\x18\x03 \x03(\t\"\x19\n\nGetRequest\x12\x0b\n\x03run\x18\x01 \x01(\t\"\xb8\x02\n\x0bListRequest\x12\x18\n\x10include_finished\x18\x01 \x01(\x08\x12\r\n\x05limit\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12\x11\n\tnamespace\x18\x04 \x01(\t\x12\x1f\n\x06states\x18\x05 \x03(\x0e\x32\x0f.gp.v1.RunState\x12\x14\n\x0csubmitted_by\x18\x06 \x01(\t\x12.\n\x06labels\x18\x07 \x03(\x0b\x32\x1e.gp.v1.ListRequest.LabelsEntry\x12\x33\n\x0fsubmitted_since\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06search\x18\t \x01(\t\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x88\x01\n\x0cListResponse\x12\x18\n\x04runs\x18\x01 \x03(\x0b\x32\n.gp.v1.Run\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x12\n\x05total\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\'\n\x0cstate_counts\x18\x04 \x03(\x0b\x32\x11.gp.v1.StateCountB\x08\n\x06_total\":\n\nStateCount\x12\x1e\n\x05state\x18\x01 \x01(\x0e\x32\x0f.gp.v1.RunState\x12\x0c\n\x04runs\x18\x02 \x01(\x03\"=\n\rCancelRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x0b\n\x03run\x18\x02 \x01(\t\x12\x0b\n\x03now\x18\x03 \x01(\x08\"/\n\x0cPauseRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x0b\n\x03run\x18\x02 \x01(\t\"0\n\rResumeRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x0b\n\x03run\x18\x02 \x01(\t\"A\n\rResizeRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x0b\n\x03run\x18\x02 \x01(\t\x12\x0f\n\x07workers\x18\x03 \x01(\x05\"\xd6\x01\n\x0f\x43ontinueRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x0b\n\x03run\x18\x02 \x01(\t\x12\x16\n\tfrom_step\x18\x03 \x01(\x03H\x01\x88\x01\x01\x12\x0f\n\x05steps\x18\x04 \x01(\x03H\x00\x12\x14\n\nmore_steps\x18\x05 \x01(\x03H\x00\x12\x10\n\x06tokens\x18\x06 \x01(\x03H\x00\x12\x15\n\x0bmore_tokens\x18\x07 \x01(\x03H\x00\x12\x11\n\toverrides\x18\x08 \x03(\t\x12\x0f\n\x07\x64ry_run\x18\t \x01(\x08\x42\x08\n\x06\x62udgetB\x0c\n\n_from_step\"O\n\x10\x43ontinueResponse\x12\x17\n\x03run\x18\x01 \x01(\x0b\x32\n.gp.v1.Run\x12\x10\n\x08replayed\x18\x02 \x01(\x08\x12\x10\n\x08warnings\x18\x03 \x03(\t\"\x1b\n\x0cWatchRequest\x12\x0b\n\x03run\x18\x01 \x01(\t\"(\n\rWatchResponse\x12\x17\n\x03run\x18\x01 \x01(\x0b\x32\n.gp.v1.Run\"^\n\x0bLogsRequest\x12\x0b\n\x03run\x18\x01 \x01(\t\x12\x16\n\x0e\x61\x66ter_sequence\x18\x02 \x01(\x04\x12\x0c\n\x04tail\x18\x03 \x01(\x05\x12\x0e\n\x06\x66ollow\x18\x04 \x01(\x08\x12\x0c\n\x04rank\x18\x05 \x01(\x05\"D\n\rEventsRequest\x12\x0b\n\x03run\x18\x01 \x01(\t\x12\x16\n\x0e\x61\x66ter_sequence\x18\x02 \x01(\x04\x12\x0e\n\x06\x66ollow\x18\x03 \x01(\x08\"A\n\x0eMetricsRequest\x12\x0b\n\x03run\x18\x01 \x01(\t\x12\x12\n\nafter_step\x18\x02 \x01(\x03\x12\x0e\n\x06\x66ollow\x18\x03 \x01(\x08\"@\n\rCurvesRequest\x12\x0b\n\x03run\x18\x01 \x01(\t\x12\x0e\n\x06\x66ields\x18\x02 \x03(\t\x12\x12\n\nmax_points\x18\x03 \x01(\x05\"\\\n\x0b\x43urvePoints\x12\r\n\x05\x66ield\x18\x01 \x01(\t\x12\r\n\x05steps\x18\x02 \x03(\x03\x12\x0e\n\x06tokens\x18\x03 \x03(\x03\x12\x0f\n\x07seconds\x18\x04 \x03(\x01\x12\x0e\n\x06values\x18\x05 \x03(\x01\"\x1d\n\x0eLineageRequest\x12\x0b\n\x03run\x18\x01 \x01(\t\"*\n\x0fLineageResponse\x12\x17\n\x03run\x18\x01 \x01(\x0b\x32\n.gp.v1.Run\"\xc9\x01\n\x0f\x41nnotateRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x0b\n\x03run\x18\x02 \x01(\t\x12\x32\n\x06labels\x18\x03 \x03(\x0b\x32\".gp.v1.AnnotateRequest.LabelsEntry\x12\x16\n\x0eremoved_labels\x18\x04 \x03(\t\x12\x11\n\x04note\x18\x05 \x01(\tH\x00\x88\x01\x01\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x07\n\x05_note\"!\n\x12\x43heckpointsRequest\x12\x0b\n\x03run\x18\x01 \x01(\t\"\x8c\x01\n\x13\x43heckpointsResponse\x12&\n\x0b\x63heckpoints\x18\x01 \x03(\x0b\x32\x11.gp.v1.Checkpoint\x12&\n\x0bquarantined\x18\x02 \x03(\x0b\x32\x11.gp.v1.Checkpoint\x12%\n\nsuperseded\x18\x03 \x03(\x0b\x32\x11.gp.v1.Checkpoint\"I\n\x18RestoreCheckpointRequest\x12\x0b\n\x03run\x18\x01 \x01(\t\x12\x0c\n\x04step\x18\x02 \x01(\x03\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"\x0e\n\x0cNodesRequest\"U\n\rNodesResponse\x12\x1a\n\x05nodes\x18\x01 \x03(\x0b\x32\x0b.gp.v1.Node\x12(\n\x05lease\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\"\"\n\x0eVersionRequest\x12\x10\n\x08protocol\x18\x01 \x01(\x05\"\xbc\x01\n\x0fVersionResponse\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x10\n\x08protocol\x18\x03 \x01(\x05\x12\x1e\n\x16\x63oordinator_generation\x18\x04 \x01(\x04\x12\x14\n\x0cstorage_root\x18\x05 \x01(\t\x12\x10\n\x08insecure\x18\x06 \x01(\x08\x12 \n\x13gradients_encrypted\x18\x07 \x01(\x08H\x00\x88\x01\x01\x42\x16\n\x14_gradients_encryptedJ\x04\x08\x02\x10\x03\x32\xf3\x07\n\nRunService\x12\x35\n\x06Submit\x12\x14.gp.v1.SubmitRequest\x1a\x15.gp.v1.SubmitResponse\x12$\n\x03Get\x12\x11.gp.v1.GetRequest\x1a\n.gp.v1.Run\x12/\n\x04List\x12\x12.gp.v1.ListRequest\x1a\x13.gp.v1.ListResponse\x12*\n\x06\x43\x61ncel\x12\x14.gp.v1.CancelRequest\x1a\n.gp.v1.Run\x12(\n\x05Pause\x12\x13.gp.v1.PauseRequest\x1a\n.gp.v1.Run\x12*\n\x06Resume\x12\x14.gp.v1.ResumeRequest\x1a\n.gp.v1.Run\x12*\n\x06Resize\x12\x14.gp.v1.ResizeRequest\x1a\n.gp.v1.Run\x12;\n\x08\x43ontinue\x12\x16.gp.v1.ContinueRequest\x1a\x17.gp.v1.ContinueResponse\x12\x34\n\x05Watch\x12\x13.gp.v1.WatchRequest\x1a\x14.gp.v1.WatchResponse0\x01\x12,\n\x04Logs\x12\x12.gp.v1.LogsRequest\x1a\x0e.gp.v1.LogLine0\x01\x12\x31\n\x06\x45vents\x12\x14.gp.v1.EventsRequest\x1a\x0f.gp.v1.RunEvent0\x01\x12\x36\n\x07Metrics\x12\x15.gp.v1.MetricsRequest\x1a\x12.gp.v1.MetricPoint0\x01\x12\x34\n\x06\x43urves\x12\x14.gp.v1.CurvesRequest\x1a\x12.gp.v1.CurvePoints0\x01\x12:\n\x07Lineage\x12\x15.gp.v1.LineageRequest\x1a\x16.gp.v1.LineageResponse0\x01\x12.\n\x08\x41nnotate\x12\x16.gp.v1.AnnotateRequest\x1a\n.gp.v1.Run\x12\x44\n\x0b\x43heckpoints\x12\x19.gp.v1.CheckpointsRequest\x1a\x1a.gp.v1.CheckpointsResponse\x12G\n\x11RestoreCheckpoint\x12\x1f.gp.v1.RestoreCheckpointRequest\x1a\x11.gp.v1.Checkpoint\x12\x32\n\x05Nodes\x12\x13.gp.v1.NodesRequest\x1a\x14.gp.v1.NodesResponse\x12\x38\n\x07Version\x12\x15.gp.v1.VersionRequest\x1a\x16.gp.v1.VersionResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -58,46 +58,48 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PAUSEREQUEST']._serialized_end=1014
   _globals['_RESUMEREQUEST']._serialized_start=1016
   _globals['_RESUMEREQUEST']._serialized_end=1064
-  _globals['_CONTINUEREQUEST']._serialized_start=1067
-  _globals['_CONTINUEREQUEST']._serialized_end=1281
-  _globals['_CONTINUERESPONSE']._serialized_start=1283
-  _globals['_CONTINUERESPONSE']._serialized_end=1362
-  _globals['_WATCHREQUEST']._serialized_start=1364
-  _globals['_WATCHREQUEST']._serialized_end=1391
-  _globals['_WATCHRESPONSE']._serialized_start=1393
-  _globals['_WATCHRESPONSE']._serialized_end=1433
-  _globals['_LOGSREQUEST']._serialized_start=1435
-  _globals['_LOGSREQUEST']._serialized_end=1529
-  _globals['_EVENTSREQUEST']._serialized_start=1531
-  _globals['_EVENTSREQUEST']._serialized_end=1599
-  _globals['_METRICSREQUEST']._serialized_start=1601
-  _globals['_METRICSREQUEST']._serialized_end=1666
-  _globals['_CURVESREQUEST']._serialized_start=1668
-  _globals['_CURVESREQUEST']._serialized_end=1732
-  _globals['_CURVEPOINTS']._serialized_start=1734
-  _globals['_CURVEPOINTS']._serialized_end=1826
-  _globals['_LINEAGEREQUEST']._serialized_start=1828
-  _globals['_LINEAGEREQUEST']._serialized_end=1857
-  _globals['_LINEAGERESPONSE']._serialized_start=1859
-  _globals['_LINEAGERESPONSE']._serialized_end=1901
-  _globals['_ANNOTATEREQUEST']._serialized_start=1904
-  _globals['_ANNOTATEREQUEST']._serialized_end=2105
+  _globals['_RESIZEREQUEST']._serialized_start=1066
+  _globals['_RESIZEREQUEST']._serialized_end=1131
+  _globals['_CONTINUEREQUEST']._serialized_start=1134
+  _globals['_CONTINUEREQUEST']._serialized_end=1348
+  _globals['_CONTINUERESPONSE']._serialized_start=1350
+  _globals['_CONTINUERESPONSE']._serialized_end=1429
+  _globals['_WATCHREQUEST']._serialized_start=1431
+  _globals['_WATCHREQUEST']._serialized_end=1458
+  _globals['_WATCHRESPONSE']._serialized_start=1460
+  _globals['_WATCHRESPONSE']._serialized_end=1500
+  _globals['_LOGSREQUEST']._serialized_start=1502
+  _globals['_LOGSREQUEST']._serialized_end=1596
+  _globals['_EVENTSREQUEST']._serialized_start=1598
+  _globals['_EVENTSREQUEST']._serialized_end=1666
+  _globals['_METRICSREQUEST']._serialized_start=1668
+  _globals['_METRICSREQUEST']._serialized_end=1733
+  _globals['_CURVESREQUEST']._serialized_start=1735
+  _globals['_CURVESREQUEST']._serialized_end=1799
+  _globals['_CURVEPOINTS']._serialized_start=1801
+  _globals['_CURVEPOINTS']._serialized_end=1893
+  _globals['_LINEAGEREQUEST']._serialized_start=1895
+  _globals['_LINEAGEREQUEST']._serialized_end=1924
+  _globals['_LINEAGERESPONSE']._serialized_start=1926
+  _globals['_LINEAGERESPONSE']._serialized_end=1968
+  _globals['_ANNOTATEREQUEST']._serialized_start=1971
+  _globals['_ANNOTATEREQUEST']._serialized_end=2172
   _globals['_ANNOTATEREQUEST_LABELSENTRY']._serialized_start=658
   _globals['_ANNOTATEREQUEST_LABELSENTRY']._serialized_end=703
-  _globals['_CHECKPOINTSREQUEST']._serialized_start=2107
-  _globals['_CHECKPOINTSREQUEST']._serialized_end=2140
-  _globals['_CHECKPOINTSRESPONSE']._serialized_start=2143
-  _globals['_CHECKPOINTSRESPONSE']._serialized_end=2283
-  _globals['_RESTORECHECKPOINTREQUEST']._serialized_start=2285
-  _globals['_RESTORECHECKPOINTREQUEST']._serialized_end=2358
-  _globals['_NODESREQUEST']._serialized_start=2360
-  _globals['_NODESREQUEST']._serialized_end=2374
-  _globals['_NODESRESPONSE']._serialized_start=2376
-  _globals['_NODESRESPONSE']._serialized_end=2461
-  _globals['_VERSIONREQUEST']._serialized_start=2463
-  _globals['_VERSIONREQUEST']._serialized_end=2497
-  _globals['_VERSIONRESPONSE']._serialized_start=2500
-  _globals['_VERSIONRESPONSE']._serialized_end=2688
-  _globals['_RUNSERVICE']._serialized_start=2691
-  _globals['_RUNSERVICE']._serialized_end=3658
+  _globals['_CHECKPOINTSREQUEST']._serialized_start=2174
+  _globals['_CHECKPOINTSREQUEST']._serialized_end=2207
+  _globals['_CHECKPOINTSRESPONSE']._serialized_start=2210
+  _globals['_CHECKPOINTSRESPONSE']._serialized_end=2350
+  _globals['_RESTORECHECKPOINTREQUEST']._serialized_start=2352
+  _globals['_RESTORECHECKPOINTREQUEST']._serialized_end=2425
+  _globals['_NODESREQUEST']._serialized_start=2427
+  _globals['_NODESREQUEST']._serialized_end=2441
+  _globals['_NODESRESPONSE']._serialized_start=2443
+  _globals['_NODESRESPONSE']._serialized_end=2528
+  _globals['_VERSIONREQUEST']._serialized_start=2530
+  _globals['_VERSIONREQUEST']._serialized_end=2564
+  _globals['_VERSIONRESPONSE']._serialized_start=2567
+  _globals['_VERSIONRESPONSE']._serialized_end=2755
+  _globals['_RUNSERVICE']._serialized_start=2758
+  _globals['_RUNSERVICE']._serialized_end=3769
 # @@protoc_insertion_point(module_scope)

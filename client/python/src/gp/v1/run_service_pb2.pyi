@@ -122,6 +122,16 @@ class ResumeRequest(_message.Message):
     run: str
     def __init__(self, request_id: _Optional[str] = ..., run: _Optional[str] = ...) -> None: ...
 
+class ResizeRequest(_message.Message):
+    __slots__ = ("request_id", "run", "workers")
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    WORKERS_FIELD_NUMBER: _ClassVar[int]
+    request_id: str
+    run: str
+    workers: int
+    def __init__(self, request_id: _Optional[str] = ..., run: _Optional[str] = ..., workers: _Optional[int] = ...) -> None: ...
+
 class ContinueRequest(_message.Message):
     __slots__ = ("request_id", "run", "from_step", "steps", "more_steps", "tokens", "more_tokens", "overrides", "dry_run")
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
