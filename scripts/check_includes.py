@@ -34,6 +34,7 @@ LIBRARIES = {
     "hashing": r"xxhash\.h$",
     "boost": r"boost/",
     "seccomp": r"seccomp\.h$",
+    "xml": r"pugixml\.hpp$",
     "gtest": r"g(test|mock)/",
 }
 
@@ -54,6 +55,7 @@ LAYERS = {
     "base/": (["base/"], ["absl", "fmt", "spdlog", "yaml", "cli"]),
     "contract/": (["base/", "contract/"], ["absl", "fmt", "json"]),
     "storage/": (["base/", "storage/"], ["absl", "fmt"]),
+    "storage/object/": (["base/", "storage/"], ["absl", "fmt", "json", "openssl", "xml"]),
     "plan/": (["plan/"], []),
     "runspec/": (["base/", "plan/", "runspec/"], ["absl", "fmt", "yaml", "json"]),
     "formats/": (["base/", "contract/", "storage/", "plan/", "formats/"], ["absl", "fmt", "json", "openssl", "compression", "hashing"]),

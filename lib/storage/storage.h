@@ -1,7 +1,8 @@
 // Storage: where the files of runs and their checkpoints are kept. All programs reach them through
 // this interface, so that an object store can take the place of a shared file system. Therefore
 // nothing is renamed: a file is complete when Close or Put returns, and a checkpoint is complete
-// when its manifest is. Paths are absolute. Thread-safe.
+// when its manifest is. Paths are absolute; in an object store they are URLs (s3://bucket/name).
+// Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +41,8 @@ class Storage {
   // content. Durable on return.
   virtual Status Put(const std::string& path, std::string_view data) const = 0;
   // Like Put, but returns AlreadyExists when the file exists. If several writers try at the same
-  // time, exactly one succeeds.
+  // time, exactly one succeeds. Unimplemented where that cannot be promised: in object stores
+  // without conditional writes.
   virtual Status PutIfAbsent(const std::string& path, std::string_view data) const = 0;
 
   // The whole file. NotFound, or ResourceExhausted when it is larger than `size_bytes_max`.

@@ -1,4 +1,6 @@
 // StorageContract: the contract of every Storage. Instantiate it with a function that creates one.
+// `root` is an empty temporary directory; for a storage whose paths are others, the function
+// replaces it by an empty directory there.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,16 +12,17 @@
 #include <thread>
 #include <vector>
 
+#include "base/file.h"
 #include "lib/base/temporary_directory.h"
 #include "storage/storage.h"
 
 namespace gp {
 
-using MakeStorage = std::function<std::shared_ptr<const Storage>(const std::string& directory)>;
+using MakeStorage = std::function<std::shared_ptr<const Storage>(std::string& root)>;
 
 class StorageContract : public ::testing::TestWithParam<MakeStorage> {
  protected:
-  std::string File(const std::string& name) const { return directory_.File(name); }
+  std::string File(const std::string& name) const { return JoinPath(root_, name); }
 
   Status Write(const std::string& path, const std::vector<std::string>& pieces) const {
     ASSIGN_OR_RETURN(const auto writer, storage_->Create(path));
@@ -28,7 +31,8 @@ class StorageContract : public ::testing::TestWithParam<MakeStorage> {
   }
 
   const TemporaryDirectory directory_;
-  const std::shared_ptr<const Storage> storage_ = GetParam()(directory_.path());
+  std::string root_ = directory_.path();
+  const std::shared_ptr<const Storage> storage_ = GetParam()(root_);
 };
 
 TEST_P(StorageContract, AFileHoldsWhatWasAppended) {
@@ -53,11 +57,14 @@ TEST_P(StorageContract, PutReplacesTheWholeFile) {
   ASSERT_TRUE(storage_->Put(File("a"), "a longer old content").ok());
   ASSERT_TRUE(storage_->Put(File("a"), std::string("a\0b", 3)).ok());
   EXPECT_EQ(storage_->Get(File("a"), 3).value(), std::string("a\0b", 3));
-  EXPECT_EQ(storage_->List(directory_.path()).value(), std::vector<std::string>{"a"});
+  EXPECT_EQ(storage_->List(root_).value(), std::vector<std::string>{"a"});
   EXPECT_EQ(storage_->Put(File("absent/a"), "x").code(), StatusCode::kNotFound);
 }
 
 TEST_P(StorageContract, OneOfManyPutsIfAbsentSucceeds) {
+  const Status first_put = storage_->PutIfAbsent(File("first"), "");
+  if (first_put.code() == StatusCode::kUnimplemented) GTEST_SKIP() << first_put;
+  ASSERT_TRUE(first_put.ok()) << first_put;
   std::atomic<int> written = 0;
   std::vector<std::jthread> writers;
   for (int i = 0; i < 8; ++i) {
@@ -72,7 +79,7 @@ TEST_P(StorageContract, OneOfManyPutsIfAbsentSucceeds) {
   const std::string first = storage_->Get(File("one"), 3).value();
   EXPECT_EQ(storage_->PutIfAbsent(File("one"), "later").code(), StatusCode::kAlreadyExists);
   EXPECT_EQ(storage_->Get(File("one"), 3).value(), first);
-  EXPECT_EQ(storage_->List(directory_.path()).value(), std::vector<std::string>{"one"});
+  EXPECT_EQ(storage_->List(root_).value(), (std::vector<std::string>{"first", "one"}));
 }
 
 TEST_P(StorageContract, ReadsNoMoreThanTheLimit) {
@@ -106,13 +113,13 @@ TEST_P(StorageContract, KnowsSizesOfFilesAlone) {
   ASSERT_TRUE(storage_->Put(File("a"), "12345").ok());
   EXPECT_EQ(storage_->Size(File("a")).value(), 5u);
   EXPECT_EQ(storage_->Size(File("absent")).status().code(), StatusCode::kNotFound);
-  EXPECT_EQ(storage_->Size(directory_.path()).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(storage_->Size(root_).status().code(), StatusCode::kInvalidArgument);
 }
 
 TEST_P(StorageContract, ListsADirectoryInOrder) {
   ASSERT_TRUE(storage_->MakeDirectory(File("sub")).ok());
   for (const char* name : {"b", "a", "sub/c"}) ASSERT_TRUE(storage_->Put(File(name), "").ok());
-  EXPECT_EQ(storage_->List(directory_.path()).value(), (std::vector<std::string>{"a", "b", "sub"}));
+  EXPECT_EQ(storage_->List(root_).value(), (std::vector<std::string>{"a", "b", "sub"}));
   EXPECT_EQ(storage_->List(File("absent")).status().code(), StatusCode::kNotFound);
 }
 
@@ -125,7 +132,7 @@ TEST_P(StorageContract, DeletesEverythingBelowAndMayBeRepeated) {
   EXPECT_FALSE(Exists(*storage_, File("sub/a")));
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(storage_->Delete(File("sub")).ok());
   EXPECT_TRUE(storage_->Delete(File("sub/a")).ok());
-  EXPECT_EQ(storage_->List(directory_.path()).value(), std::vector<std::string>{"kept"});
+  EXPECT_EQ(storage_->List(root_).value(), std::vector<std::string>{"kept"});
 }
 
 TEST_P(StorageContract, MakesADirectoryInAnExistingOne) {
