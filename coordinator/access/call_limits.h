@@ -1,7 +1,7 @@
 // CallLimits: how many calls and streams one token may make, so that it cannot keep the coordinator
 // busy for all others. Two tokens of one user are counted apart; runs are counted per user
-// (service/run_quota.h). The owner of the socket and nodes have no such limits. Owned by the gate;
-// thread-safe.
+// (service/quota/run_quota.h). The owner of the socket and nodes have no such limits. Owned by the
+// gate; thread-safe.
 #pragma once
 
 #include <map>

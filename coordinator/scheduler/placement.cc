@@ -121,6 +121,18 @@ std::optional<std::vector<Placement>> Choose(FreeSlots free, bool gpu, int wante
   return placement;
 }
 
+// Takes `wanted` slots that the run may use out of `free`, on doubtful nodes only if the others
+// have no room.
+std::optional<std::vector<Placement>> AssignSlots(const Run& run, bool gpu, int wanted,
+                                                  FreeSlots& free) {
+  FreeSlots usable = UsableBy(run, free);
+  auto placement = Choose(Trusted(run, usable), gpu, wanted);
+  if (!placement) placement = Choose(std::move(usable), gpu, wanted);
+  if (!placement) return std::nullopt;
+  for (const Placement& place : *placement) RemoveSlot(place, free);
+  return placement;
+}
+
 std::string WhatIsUnusable(const FreeSlots& free, bool gpu) {
   std::string also = free.unusable.empty() ? "" : "; " + free.unusable;
   if (!free.cordoned.empty()) also += "; " + free.cordoned;
@@ -246,23 +258,12 @@ bool TakesGpus(const Run& run, const FreeSlots& all) {
 }
 
 std::optional<std::vector<Placement>> Place(const Run& run, FreeSlots& free) {
-  const bool gpu = TakesGpus(run, free);
-  const int wanted = run.submission->workers;
-  FreeSlots usable = UsableBy(run, free);
-  auto placement = Choose(Trusted(run, usable), gpu, wanted);
-  if (!placement) placement = Choose(std::move(usable), gpu, wanted);
-  if (!placement) return std::nullopt;
-  for (const Placement& place : *placement) RemoveSlot(place, free);
-  return placement;
+  return AssignSlots(run, TakesGpus(run, free), run.submission->workers, free);
 }
 
 std::optional<Placement> PlaceOneMore(const Run& run, FreeSlots& free) {
-  FreeSlots usable = UsableBy(run, free);
-  auto placement = Choose(Trusted(run, usable), /*gpu=*/false, 1);
-  if (!placement) placement = Choose(std::move(usable), /*gpu=*/false, 1);
-  if (!placement) return std::nullopt;
-  RemoveSlot(placement->front(), free);
-  return placement->front();
+  const auto placement = AssignSlots(run, /*gpu=*/false, 1, free);
+  return placement ? std::optional(placement->front()) : std::nullopt;
 }
 
 std::string WhyNotPlaced(const Run& run, const FreeSlots& all) {

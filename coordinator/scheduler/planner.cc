@@ -20,14 +20,11 @@ Plan MakePlan(const Cluster& cluster, const Policy& policy, const Now& now) {
     PlanSuspicion(cluster, *run, plan);
     PlanRetention(cluster, *run, plan);
   }
-  // The plans below may concern a run that the plan above changes, or its slots.
+  // Joining may concern a run that the plan above changes, or its slots. Sweeps cancel and continue
+  // runs. So each is planned in a round of its own.
   if (plan.empty()) {
     PlanJoining(cluster, policy, now, plan);
-    if (!plan.empty()) return plan;
-  }
-  // Sweeps cancel and continue runs, so no other decision about a run is made in the same round.
-  if (plan.empty()) {
-    PlanSweeps(cluster, plan);
+    if (plan.empty()) PlanSweeps(cluster, plan);
     if (!plan.empty()) return plan;
   }
   // In the next round, when it is known whether a node is cordoned.

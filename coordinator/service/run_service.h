@@ -8,8 +8,8 @@
 #include "coordinator/checkpoints/checkpoint_verifier.h"
 #include "coordinator/checkpoints/storage_root.h"
 #include "coordinator/service/method_service.h"
+#include "coordinator/service/quota/run_quota.h"
 #include "coordinator/service/run_file_resolver.h"
-#include "coordinator/service/run_quota.h"
 #include "coordinator/service/run_streams.h"
 #include "gp/v1/run_service.grpc.pb.h"
 

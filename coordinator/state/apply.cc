@@ -136,6 +136,14 @@ Status ApplyBody(const RunStarted& started, RunChange& change) {
   return OkStatus();
 }
 
+// Notes why later ranks of the run avoid the node on which one ended with `cause`.
+void NoteNodeOf(ExitCause cause, const NodeId& node, const std::string& why, Instant now,
+                Run& run) {
+  if (cause == ExitCause::kUnfit) run.unfit_nodes[node] = why;
+  if (cause == ExitCause::kStorage) run.doubtful_nodes.insert(node);
+  if (cause == ExitCause::kData) run.lacking_nodes[node] = {why, now};
+}
+
 Status ApplyBody(const RankFailed& failed, RunChange& change) {
   ASSIGN_OR_RETURN(Run run, change.Current(failed.epoch));
   if (failed.rank < 0 || failed.rank >= static_cast<int>(run.placement.size())) {
@@ -146,20 +154,15 @@ Status ApplyBody(const RankFailed& failed, RunChange& change) {
   change.Withdraw(run);
   ++run.failures;
   const NodeId node = run.placement[static_cast<size_t>(failed.rank)].node;
-  if (failed.cause == ExitCause::kUnfit) {
-    run.unfit_nodes[node] = failed.message;
-  } else if (failed.cause == ExitCause::kDamagedCheckpoint) {
+  NoteNodeOf(failed.cause, node, failed.message, change.cluster().now, run);
+  if (failed.cause == ExitCause::kDamagedCheckpoint) {
     ApplyDamageReport(failed, run);
-  } else if (!failed.passes_over) {
+  } else if (failed.cause != ExitCause::kUnfit && !failed.passes_over) {
     ++run.failures_since_seal;
   }
   if (failed.own_exit) {
     NoteOwnExit(failed.step, node, run);
     NoteOwnExitOn(node, {run.id, change.event().at}, change.cluster());
-  }
-  if (failed.cause == ExitCause::kStorage) run.doubtful_nodes.insert(node);
-  if (failed.cause == ExitCause::kData) {
-    run.lacking_nodes[node] = {failed.message, change.cluster().now};
   }
   run.backoff_reason = run.reason;
   run.failed_at = change.event().at;
@@ -337,11 +340,7 @@ Status ApplyBody(const JoinerLeft& left, RunChange& change) {
   change.WithdrawSlot(place);
   run.joiners.erase(found);
   if (left.failed) NoteFailedJoin(change.event().at, run);
-  if (left.cause == ExitCause::kUnfit) run.unfit_nodes[place.node] = left.reason;
-  if (left.cause == ExitCause::kStorage) run.doubtful_nodes.insert(place.node);
-  if (left.cause == ExitCause::kData) {
-    run.lacking_nodes[place.node] = {left.reason, change.cluster().now};
-  }
+  NoteNodeOf(left.cause, place.node, left.reason, change.cluster().now, run);
   change.Save(std::move(run));
   return OkStatus();
 }

@@ -204,7 +204,7 @@ struct LegRequested {
   // As Leg::first_step; absent: that of the newest checkpoint when the leg begins.
   std::optional<int64_t> first_step;
   std::string why;  // "extended to 500 steps"
-  // Of the call (service/continuation.h); empty: unknown, in records of older versions.
+  // The digest of the call (service/continuation.h); empty in records of older versions.
   std::string body_digest;
 };
 

@@ -66,9 +66,7 @@ void BeginNextLeg(const RunChange& change, Run& run) {
 void NoteLostStart(int64_t resume_step, Run& run) {
   Leg& leg = run.leg;
   if (resume_step >= leg.first_step) return;
-  const QuarantinedCheckpoint* held = run.FindQuarantined(leg.first_step);
-  leg.why_begun += fmt::format(" (step {} was {})", leg.first_step,
-                               held != nullptr && !held->lost ? "damaged" : "gone");
+  leg.why_begun += fmt::format(" (step {} was {})", leg.first_step, HowLost(run, leg.first_step));
   leg.first_step = resume_step;
 }
 

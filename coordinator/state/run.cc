@@ -193,15 +193,19 @@ std::string LegRefusal(const Run& run, const std::optional<int64_t>& first_step)
   return fmt::format("it has no checkpoint of step {}; {}", *first_step, StepsText(run));
 }
 
+std::string_view HowLost(const Run& run, int64_t step) {
+  const QuarantinedCheckpoint* held = run.FindQuarantined(step);
+  return held != nullptr && !held->lost ? "damaged" : "gone";
+}
+
 std::string LostStartRefusal(const Run& run) {
   const Leg& leg = run.leg;
   if (!leg.first_step_asked || leg.first_step < 0) return "";
   const SealedCheckpoint* latest = run.LatestCheckpoint();
   if (latest != nullptr && latest->step >= leg.first_step) return "";
-  const QuarantinedCheckpoint* held = run.FindQuarantined(leg.first_step);
   const std::string& name = run.submission->name;
   return fmt::format("the checkpoint of step {}, from which it was to restart, is {}; {}",
-                     leg.first_step, held != nullptr && !held->lost ? "damaged" : "gone",
+                     leg.first_step, HowLost(run, leg.first_step),
                      latest == nullptr
                          ? fmt::format("no older one is left: gpctl restart {} --from start", name)
                          : fmt::format("the next older one is that of step {0}: gpctl restart {1} "

@@ -358,6 +358,9 @@ const Submission& SubmissionOfLeg(const Run& run, int number);
 // can.
 std::string LegRefusal(const Run& run, const std::optional<int64_t>& first_step);
 
+// How the run lost its checkpoint of `step`: "damaged" if it is in quarantine, else "gone".
+std::string_view HowLost(const Run& run, int64_t step);
+
 // Why the newest leg cannot begin from the step that a user asked for: its checkpoint was lost
 // before the leg sealed one of its own. Empty when it can, or nobody asked for a step.
 std::string LostStartRefusal(const Run& run);

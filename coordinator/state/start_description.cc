@@ -43,7 +43,7 @@ std::shared_ptr<const DeletedRun> DeletedRunAt(const Cluster& cluster, std::stri
   return nullptr;
 }
 
-// Of a deleted run only the kept checkpoints still exist.
+// A deleted run has only its kept checkpoints.
 std::string DeletedRefusal(const DeletedRun& run, const std::string& path) {
   const bool is_kept = std::any_of(run.kept_checkpoints.begin(), run.kept_checkpoints.end(),
                                    [&](const std::string& kept) { return IsBelow(path, kept); });

@@ -6,7 +6,7 @@
 
 #include "coordinator/control/reconciler.h"
 #include "coordinator/service/method_service.h"
-#include "coordinator/service/sweeps/sweep_quota.h"
+#include "coordinator/service/quota/sweep_quota.h"
 #include "coordinator/service/sweeps/sweep_submission.h"
 #include "coordinator/telemetry/recorder.h"
 #include "gp/v1/sweep_service.grpc.pb.h"

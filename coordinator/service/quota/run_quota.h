@@ -3,15 +3,12 @@
 // for callers with a token only. Owned by the run service; thread-safe.
 #pragma once
 
-#include <atomic>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
-#include <utility>
 
-#include "base/mutex.h"
 #include "base/status.h"
+#include "coordinator/service/quota/reserved_places.h"
 #include "coordinator/state/cluster.h"
 
 namespace gp::coordinator {
@@ -23,21 +20,7 @@ struct RunQuotaOptions {
 
 class RunQuota {
  public:
-  // Reserves room for a run that is being submitted, until Release or destruction.
-  class Place {
-   public:
-    Place(RunQuota& quota, std::string user) : quota_(quota), user_(std::move(user)) {}
-    ~Place() { Release(); }
-    Place(const Place&) = delete;
-    Place& operator=(const Place&) = delete;
-
-    void Release();
-
-   private:
-    RunQuota& quota_;
-    const std::string user_;
-    std::atomic<bool> released_ = false;
-  };
+  using Place = ReservedPlaces::Place;
 
   explicit RunQuota(const RunQuotaOptions& options) : options_(options) {}
 
@@ -50,8 +33,7 @@ class RunQuota {
 
  private:
   const RunQuotaOptions options_;
-  Mutex mutex_;
-  std::map<std::string, int> submitting_ GUARDED_BY(mutex_);  // reserved places, by user
+  ReservedPlaces places_;
 };
 
 }  // namespace gp::coordinator

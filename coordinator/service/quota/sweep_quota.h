@@ -3,39 +3,20 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
-#include <utility>
 
-#include "base/mutex.h"
 #include "base/status.h"
-#include "coordinator/service/run_quota.h"
+#include "coordinator/service/quota/reserved_places.h"
+#include "coordinator/service/quota/run_quota.h"
 #include "coordinator/state/cluster.h"
 
 namespace gp::coordinator {
 
 class SweepQuota {
  public:
-  // Reserves room for a sweep that is being submitted, until Release or destruction.
-  class Place {
-   public:
-    Place(SweepQuota& quota, std::string user, int trials)
-        : quota_(quota), user_(std::move(user)), trials_(trials) {}
-    ~Place() { Release(); }
-    Place(const Place&) = delete;
-    Place& operator=(const Place&) = delete;
-
-    void Release();
-
-   private:
-    SweepQuota& quota_;
-    const std::string user_;
-    const int trials_;
-    std::atomic<bool> released_ = false;
-  };
+  using Place = ReservedPlaces::Place;
 
   explicit SweepQuota(const RunQuotaOptions& options)
       : trials_max_(std::min(options.runs, options.waiting)) {}
@@ -49,8 +30,7 @@ class SweepQuota {
 
  private:
   const int trials_max_;
-  Mutex mutex_;
-  std::map<std::string, int> submitting_ GUARDED_BY(mutex_);  // reserved trials, by user
+  ReservedPlaces places_;  // trials
 };
 
 }  // namespace gp::coordinator

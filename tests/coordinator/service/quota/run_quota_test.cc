@@ -1,5 +1,5 @@
 // Goal: the right runs count towards a user's quota, and a refusal has the right text.
-#include "coordinator/service/run_quota.h"
+#include "coordinator/service/quota/run_quota.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Goal: sweeps that are submitted at the same time do not exceed a user's quota together.
-#include "coordinator/service/sweeps/sweep_quota.h"
+#include "coordinator/service/quota/sweep_quota.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
