@@ -46,9 +46,10 @@ class Reader final : public OpenStream, private grpc::ClientReadReactor<Message>
   }
 
   void OnDone(const grpc::Status& status) override {
-    ended_(rpc::FromGrpc(status));
+    const Status end = rpc::FromGrpc(status);
+    ended_(end);
     MutexLock lock(mutex_);
-    end_ = rpc::FromGrpc(status);
+    end_ = end;
     changed_.NotifyAll();
   }
 

@@ -40,8 +40,8 @@ class RunStreams {
   ~RunStreams();
 
   std::unique_ptr<OpenStream> Events(v1::EventsRequest request, Consumer<v1::RunEvent> consumer);
-  // With a coordinator that is older than Points the first stream ends with kUnimplemented; those
-  // that are opened later use Metrics.
+  // An older coordinator has no RunService/Points: the first stream ends with kUnimplemented, and
+  // those that are opened later call RunService/Metrics.
   std::unique_ptr<OpenStream> Metrics(v1::MetricsRequest request,
                                       Consumer<v1::MetricPoint> consumer);
   std::unique_ptr<OpenStream> Logs(v1::LogsRequest request, Consumer<v1::LogLine> consumer);

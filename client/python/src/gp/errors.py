@@ -78,6 +78,14 @@ _EXCERPT = re.compile(r" *\d+ \| (.*)")
 _HINT = re.compile(r" {7}\| *\^* ?(.*)")
 
 
+def check_outcome(what: str, state: str, reason: str) -> None:
+    """Raises RunFailed or RunCancelled when `what`, such as "run tiny", ended in that state."""
+    if state == "failed":
+        raise RunFailed(f"{what} failed: {reason}")
+    if state == "cancelled":
+        raise RunCancelled(f"{what} was cancelled: {reason}")
+
+
 def parse_problems(text: str) -> tuple[Problem, ...]:
     """The problems in a message of the coordinator; empty if it is about something else than a run file."""
     problems: list[Problem] = []

@@ -86,12 +86,17 @@ def shown(text: str) -> str:
     return _UNSAFE.sub("\ufffd", text)
 
 
-def state_name(state: int) -> str:
-    """ "running"."""
+def enum_name(kind: typing.Any, state: int, prefix: str) -> str:
+    """The name of a state of a protobuf enum; one that this package does not know has its number."""
     try:
-        return run_pb2.RunState.Name(typing.cast(run_pb2.RunState, state)).removeprefix("RUN_STATE_").lower()
+        return str(kind.Name(state)).removeprefix(prefix).lower()
     except ValueError:
         return f"state {state}"
+
+
+def state_name(state: int) -> str:
+    """ "running"."""
+    return enum_name(run_pb2.RunState, state, "RUN_STATE_")
 
 
 def time_of(timestamp: Timestamp) -> datetime.datetime:

@@ -10,7 +10,7 @@ import typing
 import warnings
 
 from gp import chart, progress
-from gp.errors import Error, InvalidRequest, NotFound, RunCancelled, RunFailed, Unreachable, WaitTimeout
+from gp.errors import Error, InvalidRequest, NotFound, Unreachable, WaitTimeout, check_outcome
 from gp.forking import ForkRequest, fork_overrides, total_steps
 from gp.records import (
     ENDED,
@@ -156,10 +156,8 @@ class Run:
         raises RunFailed or RunCancelled. Raises WaitTimeout; Ctrl-C ends the waiting, not the run.
         """
         self._follow(timeout, progress)
-        if check and self.state == "failed":
-            raise RunFailed(f"run {self.name} ({self.id}) failed: {self.reason}")
-        if check and self.state == "cancelled":
-            raise RunCancelled(f"run {self.name} ({self.id}) was cancelled: {self.reason}")
+        if check:
+            check_outcome(f"run {self.name} ({self.id})", self.state, self.reason)
         return self
 
     def _follow(self, timeout: float | None, wanted: bool | None) -> None:

@@ -14,9 +14,9 @@ import statistics
 import time
 import typing
 
-from gp.errors import InvalidRequest, RunCancelled, RunFailed, WaitTimeout
+from gp.errors import InvalidRequest, WaitTimeout, check_outcome
 from gp.plain_yaml import typed
-from gp.records import shown, time_of
+from gp.records import enum_name, shown, time_of
 from gp.run_file import RunFile, Value, read_run_file
 from gp.v1 import sweep_service_pb2 as api
 
@@ -92,7 +92,7 @@ class Sweep:
     @property
     def state(self) -> str:
         """ "running", "cancelling", "succeeded", "failed" or "cancelled"."""
-        return _state_name(api.SweepState, self._message.state, "SWEEP_STATE_")
+        return enum_name(api.SweepState, self._message.state, "SWEEP_STATE_")
 
     @property
     def reason(self) -> str:
@@ -133,10 +133,8 @@ class Sweep:
             if deadline is not None and time.monotonic() >= deadline:
                 raise WaitTimeout(f"sweep {self.name} has not ended within {timeout:g} s: {self.reason}")
             time.sleep(_POLL_SECONDS)
-        if check and self.state == "failed":
-            raise RunFailed(f"sweep {self.name} failed: {self.reason}")
-        if check and self.state == "cancelled":
-            raise RunCancelled(f"sweep {self.name} was cancelled: {self.reason}")
+        if check:
+            check_outcome(f"sweep {self.name}", self.state, self.reason)
         return self
 
     def cancel(self) -> Sweep:
@@ -283,13 +281,5 @@ def _cells(texts: list[str], tag: str = "td") -> str:
 
 
 def _trial_state(state: int) -> str:
-    name = _state_name(api.TrialState, state, "TRIAL_STATE_")
+    name = enum_name(api.TrialState, state, "TRIAL_STATE_")
     return "running" if name == "live" else name
-
-
-def _state_name(kind: typing.Any, state: int, prefix: str) -> str:
-    """The name of a state of a protobuf enum; one that this package does not know has its number."""
-    try:
-        return str(kind.Name(state)).removeprefix(prefix).lower()
-    except ValueError:
-        return f"state {state}"

@@ -16,7 +16,7 @@ from gp.sinks.mlflow_server import MlflowServer
 from gp.sinks.wandb_directory import WandbDirectory
 
 _PAUSE_SECONDS = 5.0  # between two looks at the records
-# As lib/base/exit_code.h.
+# The exit codes of gpctl (lib/base/exit_code.h).
 _OK, _FAILURE = 0, 1
 _EXIT_CODES: dict[type[Exception], int] = {InvalidRequest: 2, NotFound: 3, NotAllowed: 4, Unreachable: 6}
 

@@ -28,7 +28,7 @@ _STATUS = {"succeeded": "FINISHED", "failed": "FAILED", "cancelled": "KILLED"}
 class MlflowServer:
     def __init__(self, uri: str, experiment: str) -> None:
         """`uri`: http://HOST:PORT, or another one that MLflow takes."""
-        # By default MLflow repeats a request for minutes. --follow asks again anyway.
+        # MLflow would repeat a request for minutes; --follow repeats it itself.
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
         os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
         self._mlflow = load("mlflow")
