@@ -5,10 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
-
 #include "base/file.h"
 #include "client/fake_run_service.h"
+#include "client/gpctl/test_console.h"
 #include "formats/checkpoint_directory.h"
 #include "lib/base/temporary_directory.h"
 
@@ -21,8 +20,8 @@ using ::testing::HasSubstr;
 class FindSource : public ::testing::Test {
  protected:
   FindSource() {
-    console_.working_directory = directory_.path();
-    console_.environment = {{"GPCTL_SERVER", service_.address()}, {"HOME", directory_.path()}};
+    test_.console.working_directory = directory_.path();
+    test_.console.environment = {{"GPCTL_SERVER", service_.address()}, {"HOME", directory_.path()}};
     v1::Run run = testing::MakeRun("base", "aaaaaaaa01", v1::RUN_STATE_RUNNING);
     run.set_leg(2);
     for (const int number : {1, 2}) {
@@ -70,12 +69,8 @@ class FindSource : public ::testing::Test {
 
   const TemporaryDirectory directory_;
   testing::FakeRunService service_;
-  std::istringstream in_;
-  std::ostringstream out_, err_;
-  client::Interruption interruption_;
-  Console console_{
-      .in = in_, .out = out_, .err = err_, .interruption = interruption_, .clock = SystemClock()};
-  Session session_{GlobalOptions{}, console_};
+  testing::TestConsole test_;
+  Session session_{GlobalOptions{}, test_.console};
 };
 
 TEST_F(FindSource, ACheckpointHasTheRunFileAndTheStepsOfItsLeg) {

@@ -2,9 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <sstream>
-
 #include "client/gpctl/session/context_file.h"
+#include "client/gpctl/test_console.h"
 #include "lib/base/temporary_directory.h"
 
 namespace gp::gpctl {
@@ -12,6 +11,8 @@ namespace {
 
 class ServiceContext : public ::testing::Test {
  protected:
+  ServiceContext() { test_.console.environment = {{"HOME", home_.path()}}; }
+
   // Saves the contexts of a service in this directory below the home.
   void Save(const std::string& state) {
     const ServiceDirectory directory(home_.path() + "/" + state);
@@ -20,19 +21,11 @@ class ServiceContext : public ::testing::Test {
     record.address = "unix:" + directory.Socket();
     SaveServiceContexts(directory, record, session_);
   }
-  ContextFile File() const { return LoadContextFile(ContextFilePath(console_)).value(); }
+  ContextFile File() const { return LoadContextFile(ContextFilePath(test_.console)).value(); }
 
   TemporaryDirectory home_;
-  std::istringstream in_;
-  std::ostringstream out_, err_;
-  client::Interruption interruption_;
-  Console console_{.in = in_,
-                   .out = out_,
-                   .err = err_,
-                   .interruption = interruption_,
-                   .clock = SystemClock(),
-                   .environment = {{"HOME", home_.path()}}};
-  Session session_{GlobalOptions{}, console_};
+  testing::TestConsole test_;
+  Session session_{GlobalOptions{}, test_.console};
 };
 
 TEST_F(ServiceContext, TheNewestServiceIsCurrentUnderANameOfItsOwn) {
@@ -45,7 +38,7 @@ TEST_F(ServiceContext, TheNewestServiceIsCurrentUnderANameOfItsOwn) {
   Save("one/service");
   EXPECT_EQ(CurrentContext(session_), "service") << "a service keeps its name";
   EXPECT_EQ(File().contexts.size(), 3u);
-  EXPECT_EQ(err_.str(), "");
+  EXPECT_EQ(test_.err.str(), "");
 }
 
 TEST_F(ServiceContext, AForgottenServiceIsNotCurrentAnyMore) {

@@ -6,20 +6,16 @@
 #include <sstream>
 #include <streambuf>
 
+#include "client/gpctl/test_console.h"
+
 namespace gp::gpctl {
 namespace {
 
 bool Answered(const std::string& typed, bool terminal) {
-  std::istringstream in(typed);
-  std::ostringstream out, err;
-  client::Interruption interruption;
-  Console console{.in = in,
-                  .out = out,
-                  .err = err,
-                  .interruption = interruption,
-                  .clock = SystemClock(),
-                  .in_is_terminal = terminal};
-  return Confirmed("Delete it?", console).value();
+  testing::TestConsole test;
+  test.in.str(typed);
+  test.console.in_is_terminal = terminal;
+  return Confirmed("Delete it?", test.console).value();
 }
 
 TEST(Confirmation, OnlyAYesIsOne) {

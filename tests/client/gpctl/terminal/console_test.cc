@@ -6,10 +6,10 @@
 
 #include <cstdlib>
 #include <optional>
-#include <sstream>
 #include <string>
 
 #include "client/gpctl/session/context_file.h"
+#include "client/gpctl/test_console.h"
 
 namespace gp::gpctl {
 namespace {
@@ -34,13 +34,9 @@ class ChangedHome {
 };
 
 TEST(Console, AWarningSaysOnceThatItIsOne) {
-  std::istringstream in;
-  std::ostringstream out, err;
-  client::Interruption interruption;
-  const Console console{
-      .in = in, .out = out, .err = err, .interruption = interruption, .clock = SystemClock()};
-  console.Warn({"no text", "warning: run.yaml:3: no text\n"});
-  EXPECT_EQ(err.str(), "warning: no text\nwarning: run.yaml:3: no text\n");
+  const testing::TestConsole test;
+  test.console.Warn({"no text", "warning: run.yaml:3: no text\n"});
+  EXPECT_EQ(test.err.str(), "warning: no text\nwarning: run.yaml:3: no text\n");
 }
 
 std::string StateDirectory() {

@@ -14,7 +14,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class LiveScreenTest : public testing::Test {
+class LiveScreenTest : public ::testing::Test {
  protected:
   std::istringstream in_;
   std::ostringstream out_;

@@ -7,7 +7,7 @@
 namespace gp::gpctl {
 namespace {
 
-class ScreenPainterTest : public testing::Test {
+class ScreenPainterTest : public ::testing::Test {
  protected:
   // The bytes that are sent for these rows.
   std::string Paint(const std::vector<std::string>& rows) {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
+#include "client/gpctl/test_console.h"
 
 namespace gp::gpctl {
 namespace {
@@ -15,6 +15,7 @@ using ::testing::Not;
 class ServiceTextTest : public ::testing::Test {
  protected:
   ServiceTextTest() {
+    test_.console.environment = {{"HOME", "/no/home"}};
     record_.address = "unix:/state/coordinator.sock";
     record_.coordinator_metrics = "127.0.0.1:1";
     record_.worker_metrics = "127.0.0.1:2";
@@ -28,16 +29,8 @@ class ServiceTextTest : public ::testing::Test {
 
   const ServiceDirectory directory_{"/state"};
   ServiceRecord record_;
-  std::istringstream in_;
-  std::ostringstream out_, err_;
-  client::Interruption interruption_;
-  Console console_{.in = in_,
-                   .out = out_,
-                   .err = err_,
-                   .interruption = interruption_,
-                   .clock = SystemClock(),
-                   .environment = {{"HOME", "/no/home"}}};
-  const Session session_{GlobalOptions{}, console_};
+  testing::TestConsole test_;
+  const Session session_{GlobalOptions{}, test_.console};
 };
 
 TEST_F(ServiceTextTest, NamesAddressesAndSlots) {
