@@ -126,7 +126,7 @@ runspec::TrainingStart StartOf(const PreparedRun& run,
 std::optional<double> RestoreState(const contract::ResumePoint& resume, PreparedRun& run,
                                    TrainingStep& training_step, RunBudget& budget);
 
-// What a checkpoint of this state records besides its weights and moments.
+// The record of a checkpoint of this state: everything besides weights and moments.
 formats::TrainingRecord RecordOf(const PreparedRun& run, TrainingStep& training_step,
                                  const RunBudget& budget);
 

@@ -73,12 +73,11 @@ class TrainingLoop {
   void Prepare(const EngineRecord& decided);
 
   // Continues in another group after Prepare, or after Run or this function threw CollectiveError.
-  // `communicator`
-  // must outlive this object, and the group before must exist until this returns; then call Run
-  // again. All ranks then finish the newest committed step together: if a rank of the group before
-  // was interrupted in what follows the step, all repeat its evaluation. If the ranks before this
-  // one died, it writes the records and saves from now on. A collective operation. REQUIRES:
-  // CanEnterGroup().
+  // `communicator` must outlive this object, and the group before must exist until this returns;
+  // then call Run again. All ranks then finish the newest committed step together: if a rank of the
+  // group before was interrupted in what follows the step, all repeat its evaluation. If the ranks
+  // before this one died, it writes the records and saves from now on. A collective operation.
+  // REQUIRES: CanEnterGroup().
   void EnterGroup(Communicator& communicator, uint64_t epoch);
   // Whether this rank holds the whole state of a committed step, so that it can go on in another
   // group.

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kKilled = 128 + SIGKILL;
 
-// Of the tests in which ranks join: enough that the run does not end before they do.
+// So many steps that a run does not end before ranks have joined it.
 constexpr int64_t kManySteps = 300;
 
 std::string RunFile(const TemporaryDirectory& directory, int64_t steps) {
@@ -46,7 +46,7 @@ std::vector<int64_t> RecordedSteps(const TemporaryDirectory& directory) {
 // The ranks of a run, of which some die.
 class Group {
  public:
-  // With kNoGo the ranks wait for Go.
+  // kNoGo: the ranks are not told to begin, and wait for that.
   enum class Begin { kGo, kNoGo };
 
   Group(const TemporaryDirectory& directory, int ranks,

@@ -1,6 +1,6 @@
-// LoopState: what a rank that joins a training must know of it besides weights and moments: what a
-// checkpoint records, and how far the ranks got after their newest step. Its text is JSON; numbers
-// come back bit for bit. Values and pure functions; thread-safe.
+// LoopState: the state of a training besides weights and moments, for a rank that joins it: the
+// record of a checkpoint, and how far the ranks got after their newest step. Its text is JSON;
+// numbers come back bit for bit. Values and pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace gp::engine {
 
-// What the evaluations after a step found.
+// The results of the evaluations after a step.
 struct Evaluated {
   std::optional<double> loss;            // nats per token; absent when it was not due
   std::map<std::string, double> scores;  // by the names of contract::TrainingPoint::scores
@@ -33,7 +33,7 @@ struct LoopState {
   formats::TrainingRecord record;
   int64_t consecutive_skips = 0;        // as TrainingStep::consecutive_skips
   std::optional<CommittedStep> newest;  // without the times of its phases
-  // As the members of TrainingLoop with these names.
+  // TrainingLoop has members with these names and meanings.
   bool evaluation_owed = false;
   int64_t observed_step = -1;
   int64_t calibrated_step = -1;

@@ -11,7 +11,7 @@ StatusOr<Amount> ParseAmount(const std::string& flag, const std::string& text) {
   const char* begin = text.data() + (amount.more ? 1 : 0);
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(begin, end, amount.value);
-  // What is added to a total of a run file is at most that large, too, so the sum fits.
+  // A number that is added to a total of a run file is at most that large, too, so the sum fits.
   const auto max = static_cast<int64_t>(
       runspec::FindField(flag == "--steps" ? "budget.steps" : "budget.tokens")->max);
   if (error == std::errc::result_out_of_range || (error == std::errc() && amount.value > max)) {

@@ -274,8 +274,8 @@ TinyRank JoiningRank(Communicator& communicator) {
   return TinyRank(communicator, RegroupingSpec(), TinyPlan(), FillTiny, InitialState::kOfPeers);
 }
 
-// Of three ranks the last one dies after it committed step 3, which the second one could not
-// commit; a rank without state takes part in the agreement on that step.
+// The last of three ranks dies after it committed step 3, which the second one could not commit; a
+// rank without state takes part in the agreement on that step.
 TEST(TrainingStep, ARankWithoutStateLearnsWhoGivesIt) {
   auto before = MakeLocalGroup(3, 4);
   auto after = MakeLocalGroup(3, 4);
